@@ -1,0 +1,151 @@
+#include "core/run/edge.h"
+
+static uint32_t power_of_two(uint32_t at_least)
+{
+    uint32_t n = 1;
+    while (n < at_least) n *= 2;
+    return n;
+}
+
+static size_t block_stride(uint32_t bytes)
+{
+    return (sizeof(struct sf_block) + bytes + 15u) & ~(size_t)15u;
+}
+
+void sf_edge_init(struct sf_edge *edge, const struct sf_edge_config *config)
+{
+    uint32_t slots = power_of_two(config->data_blocks + config->control_slots);
+    assert(config->data_blocks + config->control_slots > 0 && slots <= SF_EDGE_SLOTS_MAX);
+    assert(config->data_blocks == 0 || config->block_bytes > 0);
+    memset(edge, 0, sizeof *edge);
+    edge->alloc = config->alloc;
+    edge->mask = slots - 1;
+    edge->data_blocks = config->data_blocks;
+    edge->block_bytes = config->block_bytes;
+    edge->control_slots = config->control_slots;
+    edge->ring = sf_calloc(edge->alloc, slots, sizeof *edge->ring);
+    edge->return_ring = sf_calloc(edge->alloc, slots, sizeof *edge->return_ring);
+    atomic_init(&edge->written, 0);
+    atomic_init(&edge->returned, 0);
+    atomic_init(&edge->popped, 0);
+    edge->in.written = &edge->written;
+    edge->back.written = &edge->returned;
+    edge->all_bytes = block_stride(config->block_bytes) * config->data_blocks;
+    if (edge->all_bytes == 0) return;
+    edge->all_blocks = sf_malloc(edge->alloc, edge->all_bytes);
+    uint8_t *at = (uint8_t *)edge->all_blocks;
+    for (uint32_t i = 0; i < config->data_blocks; i++, at += block_stride(config->block_bytes)) {
+        struct sf_block *block = (struct sf_block *)(void *)at;
+        *block = (struct sf_block){.next = edge->free_blocks, .capacity = config->block_bytes};
+        edge->free_blocks = block;
+        edge->free_count++;
+    }
+}
+
+static void free_extra(struct sf_edge *edge, struct sf_block *block)
+{
+    if (block != NULL && block->is_extra) sf_free(edge->alloc, block, block_stride(block->capacity));
+}
+
+void sf_edge_deinit(struct sf_edge *edge)
+{
+    if (edge->ring == NULL) return;
+    uint32_t written = atomic_load_explicit(&edge->written, memory_order_acquire);
+    for (uint32_t i = edge->in.consumed; i != written; i++) free_extra(edge, edge->ring[i & edge->mask].block);
+    uint32_t returned = atomic_load_explicit(&edge->returned, memory_order_acquire);
+    for (uint32_t i = edge->back.consumed; i != returned; i++) free_extra(edge, edge->return_ring[i & edge->mask]);
+    sf_free(edge->alloc, edge->all_blocks, edge->all_bytes);
+    sf_cfree(edge->alloc, edge->ring, edge->mask + 1, sizeof *edge->ring);
+    sf_cfree(edge->alloc, edge->return_ring, edge->mask + 1, sizeof *edge->return_ring);
+    memset(edge, 0, sizeof *edge);
+}
+
+void sf_edge_collect(struct sf_edge *edge)
+{
+    while (sf_port_visible(&edge->back) > 0) {
+        struct sf_block *block = edge->return_ring[edge->back.consumed & edge->mask];
+        edge->back.consumed++;
+        if (block->is_extra) {
+            /* its credit was a block of ours, parked in `next` */
+            struct sf_block *parked = block->next;
+            free_extra(edge, block);
+            block = parked;
+        }
+        block->next = edge->free_blocks;
+        edge->free_blocks = block;
+        edge->free_count++;
+    }
+    assert(edge->free_count <= edge->data_blocks);
+}
+
+struct sf_block *sf_edge_take(struct sf_edge *edge)
+{
+    if (edge->free_blocks == NULL) sf_edge_collect(edge);
+    struct sf_block *block = edge->free_blocks;
+    if (block == NULL) return NULL;
+    edge->free_blocks = block->next;
+    edge->free_count--;
+    block->next = NULL;
+    block->used = 0;
+    block->count = 0;
+    return block;
+}
+
+struct sf_block *sf_edge_take_extra(struct sf_edge *edge, uint32_t bytes)
+{
+    struct sf_block *credit = sf_edge_take(edge);
+    if (credit == NULL) return NULL;
+    struct sf_block *block = sf_malloc(edge->alloc, block_stride(bytes));
+    *block = (struct sf_block){.next = credit, .capacity = bytes, .is_extra = true};
+    return block;
+}
+
+void sf_edge_untake(struct sf_edge *edge, struct sf_block *block)
+{
+    if (block->is_extra) {
+        struct sf_block *parked = block->next;
+        free_extra(edge, block);
+        block = parked;
+    }
+    block->next = edge->free_blocks;
+    edge->free_blocks = block;
+    edge->free_count++;
+}
+
+void sf_edge_push(struct sf_edge *edge, const struct sf_msg *msg)
+{
+    assert(edge->pushed - atomic_load_explicit(&edge->popped, memory_order_acquire) <= edge->mask);
+    edge->ring[edge->pushed & edge->mask] = *msg;
+    edge->pushed++;
+    atomic_store_explicit(&edge->written, edge->pushed, memory_order_release);
+    sf_waker_wake(edge->to_consumer);
+}
+
+const struct sf_msg *sf_edge_peek(struct sf_edge *edge, uint32_t generation)
+{
+    while (sf_port_visible(&edge->in) > 0) {
+        const struct sf_msg *msg = &edge->ring[edge->in.consumed & edge->mask];
+        if (msg->generation == generation) return msg;
+        if (msg->generation > generation) return NULL;
+        struct sf_block *block = msg->block;
+        sf_edge_pop(edge);
+        if (block != NULL) sf_edge_give_back(edge, block);
+    }
+    return NULL;
+}
+
+void sf_edge_pop(struct sf_edge *edge)
+{
+    assert(sf_port_visible(&edge->in) > 0);
+    edge->in.consumed++;
+    atomic_store_explicit(&edge->popped, edge->in.consumed, memory_order_release);
+}
+
+void sf_edge_give_back(struct sf_edge *edge, struct sf_block *block)
+{
+    edge->return_ring[edge->given_back & edge->mask] = block;
+    edge->given_back++;
+    atomic_store_explicit(&edge->returned, edge->given_back, memory_order_release);
+    sf_waker_wake(edge->to_producer);
+}
+

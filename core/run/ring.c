@@ -1,0 +1,140 @@
+#include "core/run/ring.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/bytes.h"
+#include "core/time/event_time.h"
+
+#define ROW_VERSION 1u
+#define ROW_FLUSHED 1u
+#define ROW_HEAD 20u
+#define ROW_STAMP 16u
+
+void sf_ring_init(struct sf_ring *ring, uint32_t hops_max)
+{
+    memset(ring, 0, sizeof *ring);
+    ring->places = 2 * hops_max + 3;
+    assert(ring->places <= SF_RING_PLACES_MAX);
+}
+
+static uint32_t placed_count(const struct sf_ring *ring)
+{
+    uint32_t placed = 0;
+    for (uint32_t i = 0; i < ring->count; i++) placed += !ring->stamps[i].is_left_out;
+    return placed;
+}
+
+static void drop_oldest(struct sf_ring *ring)
+{
+    memmove(ring->stamps, ring->stamps + 1, (ring->count - 1) * sizeof ring->stamps[0]);
+    ring->count--;
+}
+
+static void append(struct sf_ring *ring, uint64_t epoch, int64_t w)
+{
+    /* two places more than needed: a fall-back takes away the stamps of an epoch that did not commit */
+    while (placed_count(ring) >= ring->places + 2) drop_oldest(ring);
+    while (ring->count > 0 && ring->stamps[0].is_left_out && ring->count > 1) drop_oldest(ring);
+    assert(ring->count < sizeof ring->stamps / sizeof ring->stamps[0]);
+    ring->stamps[ring->count] = (struct sf_stamp){.epoch = epoch, .w = w};
+    ring->count++;
+}
+
+void sf_ring_push(struct sf_ring *ring, uint64_t epoch, int64_t w, bool is_flush)
+{
+    assert(ring->count == 0 || ring->stamps[ring->count - 1].epoch < epoch);
+    if (is_flush) {
+        ring->count = 0;
+        for (uint32_t i = 0; i < ring->places; i++) append(ring, epoch, w);
+    } else {
+        append(ring, epoch, w);
+    }
+    ring->is_flushed = is_flush;
+}
+
+void sf_ring_fall_back(struct sf_ring *ring, uint64_t epoch)
+{
+    while (ring->count > 0 && ring->stamps[ring->count - 1].epoch > epoch) {
+        ring->count--;
+        ring->is_flushed = false;
+    }
+    if (ring->count > 0 && !ring->is_flushed && ring->stamps[ring->count - 1].epoch == epoch)
+        ring->stamps[ring->count - 1].is_left_out = true;
+}
+
+int64_t sf_ring_newest(const struct sf_ring *ring)
+{
+    return ring->count > 0 ? ring->stamps[ring->count - 1].w : SF_TIME_UNSET;
+}
+
+/* The stamp `back` places before the newest place. */
+static int64_t place(const struct sf_ring *ring, uint32_t back)
+{
+    for (uint32_t i = ring->count; i > 0; i--) {
+        if (ring->stamps[i - 1].is_left_out) continue;
+        if (back == 0) return ring->stamps[i - 1].w;
+        back--;
+    }
+    return SF_TIME_UNSET;
+}
+
+int64_t sf_ring_floor(const struct sf_ring *ring, uint32_t hops, int64_t delta_ms)
+{
+    int64_t w = hops == 0 ? sf_ring_newest(ring) : place(ring, 2 * hops);
+    return sf_time_add(w, -delta_ms);
+}
+
+int64_t sf_ring_frontier(const struct sf_ring *ring, uint32_t hops, int64_t delta_ms)
+{
+    return sf_time_add(place(ring, 1 + 2 * hops), -delta_ms);
+}
+
+uint32_t sf_ring_encode(const struct sf_ring *ring, uint64_t incarnation, uint8_t *out, uint32_t cap)
+{
+    assert(ring->count > 0 && !ring->stamps[ring->count - 1].is_left_out);
+    uint32_t skip = placed_count(ring) > ring->places ? placed_count(ring) - ring->places : 0;
+    uint32_t placed = placed_count(ring) - skip;
+    uint32_t bytes = ROW_HEAD + ROW_STAMP * placed;
+    assert(cap >= bytes);
+    out[0] = ROW_VERSION;
+    out[1] = ring->is_flushed ? ROW_FLUSHED : 0;
+    sf_put_be16(out + 2, (uint16_t)placed);
+    sf_put_be64(out + 4, incarnation);
+    sf_put_be64(out + 12, ring->stamps[ring->count - 1].epoch);
+    uint8_t *at = out + ROW_HEAD;
+    for (uint32_t i = 0; i < ring->count; i++) {
+        if (ring->stamps[i].is_left_out) continue;
+        if (skip > 0) {
+            skip--;
+            continue;
+        }
+        sf_put_be64(at, ring->stamps[i].epoch);
+        sf_put_be64(at + 8, (uint64_t)ring->stamps[i].w);
+        at += ROW_STAMP;
+    }
+    return bytes;
+}
+
+bool sf_ring_decode(struct sf_ring *ring, uint32_t hops_max, const uint8_t *data, uint32_t len,
+                    uint64_t *incarnation_out, uint64_t *epoch_out)
+{
+    sf_ring_init(ring, hops_max);
+    if (len < ROW_HEAD || data[0] != ROW_VERSION) return false;
+    uint32_t count = sf_get_be16(data + 2);
+    if (count == 0 || len != ROW_HEAD + ROW_STAMP * count) return false;
+    const uint8_t *at = data + ROW_HEAD;
+    bool is_flushed = (data[1] & ROW_FLUSHED) != 0;
+    uint64_t epoch = sf_get_be64(data + 12);
+    for (uint32_t i = 0; i < count; i++, at += ROW_STAMP) append(ring, sf_get_be64(at), (int64_t)sf_get_be64(at + 8));
+    if (is_flushed) {
+        /* a topology whose deepest h has grown since gets the flush's stamp in all of its places */
+        int64_t w = sf_ring_newest(ring);
+        ring->count = 0;
+        for (uint32_t i = 0; i < ring->places; i++) append(ring, epoch, w);
+    }
+    ring->is_flushed = is_flushed;
+    *incarnation_out = sf_get_be64(data + 4);
+    *epoch_out = epoch;
+    return true;
+}
