@@ -148,4 +148,3 @@ void sf_edge_give_back(struct sf_edge *edge, struct sf_block *block)
     atomic_store_explicit(&edge->returned, edge->given_back, memory_order_release);
     sf_waker_wake(edge->to_producer);
 }
-
