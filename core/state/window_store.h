@@ -1,0 +1,105 @@
+/*
+ * Window store: all windows of one aggregation that one lane holds, in memory, one table per window start ("pane").
+ *
+ *     pane [10:00, 10:05)   dense rows in order of creation + an index by key hash
+ *     pane [10:05, 10:10)   ...
+ *
+ * Epoch layering (K3, B12). The first touch of a row in an epoch keeps a before-image; a row that was created keeps
+ * just that. Falling back undoes the epochs above the cut, newest first; a commit drops the images. A pane that
+ * expires is detached, and freed only when the epoch that expired it has committed. At most SF_EPOCHS_OPEN epochs are
+ * open: the one that commits and the one that runs.
+ *
+ * The rows touched in an epoch are also what the changelog gets: sealing walks them in order of first touch. Rows of
+ * an expired pane become tombstones.
+ *
+ *     touch(ws, 600000, hash, key) -> row; row->accs[0] += 1
+ *     seal_begin(ws); while (seal_next(ws, &change)) write it ...; rotate(ws, epoch + 1)
+ *     ... COMMITTED(epoch): committed(ws, epoch)      or RESET(c): fall_back(ws, c)
+ *
+ * Cost: a touch is one hash probe; nothing is allocated but tables that double and undo chunks. Walking a pane goes in
+ * order of creation, which is deterministic.
+ *
+ * Threading: one owner, the lane.
+ */
+#ifndef SF_CORE_STATE_WINDOW_STORE_H
+#define SF_CORE_STATE_WINDOW_STORE_H
+
+#include "core/io/kafka.h"
+#include "core/ops/aggregate.h"
+#include "core/topo/topology.h"
+
+#define SF_EPOCHS_OPEN 3u
+
+struct sf_window_store_config {
+    struct sf_alloc alloc;
+    const struct sf_step_spec *step; /* window, aggregates, store; borrowed */
+    uint64_t epoch;                  /* the running epoch */
+};
+
+/* A row. Pointers are valid until the next touch or restore. */
+struct sf_window_row {
+    int64_t ts_ms;      /* latest record's time (F7); SF_TIME_UNSET in a new row */
+    struct sf_acc *accs; /* as many as the step has aggregates */
+    const uint8_t *key;
+    uint32_t key_len;
+    uint64_t hash;
+    bool is_new;        /* created by this touch */
+};
+
+/* One changelog record: bytes valid until the next call. value.data NULL: a tombstone. */
+struct sf_change {
+    struct sf_slice key;
+    struct sf_slice value;
+    uint64_t hash;       /* of the record key: its key group (K13) */
+    struct sf_slice record_key; /* K13: rows go by murmur2 of this */
+    int64_t ts_ms;
+};
+
+struct sf_window_store;
+
+struct sf_window_store *sf_window_store_new(const struct sf_window_store_config *config);
+void sf_window_store_destroy(struct sf_window_store *store);
+
+/* The row of `key` in the window that starts at `start`, made if absent, marked dirty in the running epoch. The key is
+ * copied when it is new. */
+struct sf_window_row sf_window_store_touch(struct sf_window_store *store, int64_t start, uint64_t hash,
+                                           const uint8_t *key, uint32_t key_len);
+
+/* --- emission (F5) */
+
+/* The start of the first window whose close lies in (after, upto]; false if there is none. By close, ascending. */
+bool sf_window_store_due(const struct sf_window_store *store, int64_t after, int64_t upto, int64_t *start_out);
+/* Rows of a window, in order of creation. */
+uint32_t sf_window_store_count(const struct sf_window_store *store, int64_t start);
+struct sf_window_row sf_window_store_row(const struct sf_window_store *store, int64_t start, uint32_t index);
+/* Detach every pane with start + retention <= clock (K6); its rows become tombstones of the running epoch. */
+void sf_window_store_expire(struct sf_window_store *store, int64_t clock);
+
+/* --- epochs */
+
+/* Bytes that the open epochs hold beyond the committed state: undo and dirty (L5). */
+uint64_t sf_window_store_uncommitted_bytes(const struct sf_window_store *store);
+/* Encode what the running epoch has touched, one change after the other; false: no more. A change that the caller
+ * could not place stays next until sf_window_store_seal_accept. Nothing may be touched meanwhile. */
+void sf_window_store_seal_begin(struct sf_window_store *store);
+bool sf_window_store_seal_next(struct sf_window_store *store, struct sf_change *change_out);
+void sf_window_store_seal_accept(struct sf_window_store *store);
+/* The running epoch is over, `epoch` runs now. */
+void sf_window_store_rotate(struct sf_window_store *store, uint64_t epoch);
+void sf_window_store_committed(struct sf_window_store *store, uint64_t epoch);
+/* Undo everything above `cut`; `epoch` runs now. */
+void sf_window_store_fall_back(struct sf_window_store *store, uint64_t cut, uint64_t epoch);
+
+/* --- restore (K4, K9): one changelog record, into the committed state. SF_E_CORRUPT: not a row of this store, `reason_out`
+ * says why; nothing has changed. A tombstone removes. Later records win. */
+enum sf_status sf_window_store_restore(struct sf_window_store *store, struct sf_slice key, struct sf_slice value,
+                                       const char **reason_out);
+/* Which lane a changelog record belongs to: the hash of the record key inside the row key. */
+enum sf_status sf_window_store_restore_hash(struct sf_slice key, uint64_t *hash_out, const char **reason_out);
+
+uint64_t sf_window_store_rows(const struct sf_window_store *store);
+uint32_t sf_window_store_panes(const struct sf_window_store *store);
+/* The oldest open start, SF_TIME_COMPLETE if none (M3, X10). */
+int64_t sf_window_store_oldest(const struct sf_window_store *store);
+
+#endif
