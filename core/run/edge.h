@@ -49,11 +49,12 @@ enum sf_msg_kind {
     SF_MSG_FAULT,     /* any -> engine: what went wrong, core/run/message.h */
     SF_MSG_STOP,      /* engine -> any: finish the unit, do no more, answer STOPPED */
     SF_MSG_STOPPED,
-    SF_MSG_RESET,     /* engine -> any: fall back to the cut `epoch`, take the new generation, answer RESUMED */
+    SF_MSG_RESET,     /* engine -> any: fall back to cut `epoch`, number the next epoch `value`, take generation `value2`;
+                         flags: SF_RESET_… */
     SF_MSG_RESUMED,
-    SF_MSG_FINISH,    /* engine -> ingest: graceful stop: a final barrier with flush (S4) */
+    SF_MSG_FINISH,    /* host -> engine -> ingest: graceful stop: a final barrier with flush (S4) */
     SF_MSG_FIX,       /* driver -> ingest: fix a barrier now (scenarios that list their barriers) */
-    SF_MSG_SESSION,   /* engine -> commit: open (or open again) the producer session; commit -> engine: it is open */
+    SF_MSG_SESSION,   /* engine -> commit: SF_SESSION_…; commit -> engine: done, value: status */
     SF_MSG_OWNER      /* commit -> engine: flags: SF_OWNER_… */
 };
 

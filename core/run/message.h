@@ -15,6 +15,28 @@
 
 #define SF_BARRIER_FLUSH 1u /* flags of BARRIER, CUT: final barrier of a graceful stop (S4) */
 
+/* flags of OUT: what the block holds, in the order in which a lane sends them within an epoch (B10) */
+#define SF_OUT_RESULTS 0u
+#define SF_OUT_CHANGES 1u
+#define SF_OUT_FRONTIERS 2u
+
+/* flags of WORK: why */
+#define SF_WORK_RESULTS 1u /* results were emitted or are due (B3) */
+#define SF_WORK_MEMORY 2u  /* the lane's share of uncommitted-bytes-max is used up (L5) */
+
+/* flags of STOP */
+#define SF_STOP_FOR_GOOD 1u /* answer STOPPED and be done */
+
+/* flags of SESSION to commit: what to do before it answers */
+#define SF_SESSION_OPEN 1u      /* close the producer if there is one, open a new one, init */
+#define SF_SESSION_ABORT 2u     /* abort the open transaction */
+#define SF_SESSION_COMMITTED 3u /* the commit in doubt, of `epoch`, has proved committed: publish it, go on */
+
+/* flags of OWNER from commit */
+#define SF_OWNER_GRANTED 1u
+#define SF_OWNER_REVOKING 2u /* another member shall have it: stop gracefully, then yield (case 78a) */
+#define SF_OWNER_LOST 3u     /* gone without asking (case 78b) */
+
 /* One dispatched record in a RUN block. The block's msg.value is the global watermark at dispatch (F10, G3). */
 struct sf_ref {
     const struct sf_record *record; /* borrowed until the block is given back */
@@ -151,15 +173,15 @@ struct sf_cut {
     uint32_t source_count;
 };
 
-/* --- faults, behind FAULT: value is a status, value2 and ptr as said */
+/* --- troubles, behind FAULT: value2 is one of these, value a status, ptr as said */
 
-enum sf_fault {
-    SF_FAULT_TXN,            /* commit: the transaction can only be aborted (status class ABORT) */
-    SF_FAULT_SESSION,        /* commit: session lost; flags bit 0: outcome of `epoch` unknown (B11) */
-    SF_FAULT_END_TWICE,      /* commit: `epoch` committed, its end was sent more than once (B11) */
-    SF_FAULT_OWNERSHIP,      /* commit: revoked or fenced (B14) */
-    SF_FAULT_BARRIER,        /* commit: not crossed within the barrier time-out (B9) */
-    SF_FAULT_RECORD          /* ingest or lane: policy `fail`; ptr: struct sf_failure (M5, T4) */
+enum sf_trouble {
+    SF_TROUBLE_TXN,            /* commit: the transaction can only be aborted (status class ABORT) */
+    SF_TROUBLE_SESSION,        /* commit: session lost; flags bit 0: outcome of `epoch` unknown (B11) */
+    SF_TROUBLE_END_TWICE,      /* commit: `epoch` committed, its end was sent more than once (B11) */
+    SF_TROUBLE_OWNERSHIP,      /* commit: revoked or fenced (B14) */
+    SF_TROUBLE_BARRIER,        /* commit: not crossed within the barrier time-out (B9) */
+    SF_TROUBLE_RECORD          /* ingest or lane: policy `fail`; ptr: struct sf_failure (M5, T4) */
 };
 
 #define SF_FAILURE_TEXT_BYTES 400
