@@ -49,8 +49,8 @@ enum sf_msg_kind {
     SF_MSG_FAULT,     /* any -> engine: what went wrong, core/run/message.h */
     SF_MSG_STOP,      /* engine -> any: finish the unit, do no more, answer STOPPED */
     SF_MSG_STOPPED,
-    SF_MSG_RESET,     /* engine -> any: fall back to cut `epoch`, number the next epoch `value`, take generation `value2`;
-                         flags: SF_RESET_… */
+    SF_MSG_RESET,     /* engine -> any: fall back to cut `epoch`, number the next epoch `value`, take generation
+                         `value2`; flags: SF_RESET_… */
     SF_MSG_RESUMED,
     SF_MSG_FINISH,    /* host -> engine -> ingest: graceful stop: a final barrier with flush (S4) */
     SF_MSG_FIX,       /* driver -> ingest: fix a barrier now (scenarios that list their barriers) */

@@ -90,8 +90,8 @@ void sf_window_store_committed(struct sf_window_store *store, uint64_t epoch);
 /* Undo everything above `cut`; `epoch` runs now. */
 void sf_window_store_fall_back(struct sf_window_store *store, uint64_t cut, uint64_t epoch);
 
-/* --- restore (K4, K9): one changelog record, into the committed state. SF_E_CORRUPT: not a row of this store, `reason_out`
- * says why; nothing has changed. A tombstone removes. Later records win. */
+/* --- restore (K4, K9): one changelog record, into the committed state. SF_E_CORRUPT: not a row of this store,
+ * `reason_out` says why; nothing has changed. A tombstone removes. Later records win. */
 enum sf_status sf_window_store_restore(struct sf_window_store *store, struct sf_slice key, struct sf_slice value,
                                        const char **reason_out);
 /* Which lane a changelog record belongs to: the hash of the record key inside the row key. */

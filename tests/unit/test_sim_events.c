@@ -1,4 +1,4 @@
-/* The world's queue: one total order, ranks by key, cancels, virtual time that jumps, instances that die at a command. */
+/* The world's queue: one total order, ranks by key, cancels, time that jumps, instances that die at a command. */
 #include "tests/check.h"
 
 #include "sim/events.h"
