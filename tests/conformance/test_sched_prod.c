@@ -115,12 +115,12 @@ static void no_wake_of_a_foreign_thread_is_lost_while_the_worker_falls_asleep(vo
     struct threads_world *threads = world.self;
     struct sf_error error;
     CHECK_EQ(sf_prod_sched_start(threads->sched, &error), SF_OK);
+    int64_t give_up_us = sf_clock_mono(world.clock).us + PATIENCE_US;
     for (uint32_t i = 1; i <= WAKE_COUNT; i++) {
         atomic_store_explicit(&listener.written, i, memory_order_release);
         sf_sched_wake(world.sched, listener.task.id);
         if (i % 2 == 0)
-            while (atomic_load(&listener.heard) < i) {
-            }
+            while (atomic_load(&listener.heard) < i) CHECK(sf_clock_mono(world.clock).us < give_up_us);
     }
     CHECK(sf_prod_sched_wait_done(threads->sched, PATIENCE_US));
     close_world(world.self);
