@@ -60,7 +60,7 @@
 
 enum sf_sim_choice { SF_SIM_CHOICE_FIXED, SF_SIM_CHOICE_FIFO, SF_SIM_CHOICE_RANDOM, SF_SIM_CHOICE_PRIORITY };
 
-/* One step that was made; the callback may kill or freeze, not destroy. Everything is borrowed until the callback returns. */
+/* One step that was made; the callback may kill or freeze, not destroy. Everything is borrowed until it returns. */
 struct sf_sim_step_record {
     uint64_t number; /* of the run, from 1 */
     const struct sf_sim_instance *instance;

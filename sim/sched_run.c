@@ -42,7 +42,8 @@ static void digest_notes(struct sf_sim_digest_buffer *buffer, const struct sf_no
 }
 
 /* X14. The latched counts were appended before the step: it may end with its ports moved. */
-static void digest_step(struct sf_sim_sched *sched, struct sfi_task_slot *slot, struct sf_step_result result, int64_t wall_ms)
+static void digest_step(struct sf_sim_sched *sched, struct sfi_task_slot *slot, struct sf_step_result result,
+                        int64_t wall_ms)
 {
     struct sf_sim_digest_buffer *buffer = &sched->buffer;
     int64_t now_us = sched->world->mono_us;
@@ -67,7 +68,8 @@ static void charge(struct sfi_task_slot *slot, uint32_t used, int64_t now_us)
     home->carried_ns = cost_ns % 1000;
 }
 
-static int64_t deadline_of(const struct sf_sim_sched *sched, const struct sfi_task_slot *slot, struct sf_step_result result)
+static int64_t deadline_of(const struct sf_sim_sched *sched, const struct sfi_task_slot *slot,
+                           struct sf_step_result result)
 {
     const struct sf_sim_sched_config *config = &sched->config;
     int64_t now_us = sched->world->mono_us;
