@@ -204,13 +204,16 @@ class Lint:
 
 
 def tracked(root):
-    out = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                         capture_output=True, check=False)
-    if out.returncode == 0:
+    """What git tracks or would; in a copy without git, everything but what builds leave behind."""
+    try:
+        out = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                             capture_output=True, check=True)
         return sorted(name.decode() for name in out.stdout.split(b"\0") if name)
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        pass
     names = []
     for folder, folders, files in os.walk(root):
-        folders[:] = [f for f in folders if f not in ("build", ".git")]
+        folders[:] = [f for f in folders if f not in ("build", ".git", "__pycache__")]
         names += [os.path.relpath(os.path.join(folder, f), root) for f in files]
     return sorted(names)
 
