@@ -31,7 +31,8 @@ bool sf_aggregates_is_order_free(const struct sf_aggregates *aggregates, enum sf
 void sf_aggregates_init(const struct sf_aggregates *aggregates, struct sf_acc *row)
 {
     for (uint32_t i = 0; i < aggregates->count; i++) {
-        bool is_number = aggregates->fields[i].kind == SF_AGGREGATE_COUNT || aggregates->fields[i].kind == SF_AGGREGATE_SUM;
+        enum sf_aggregate_kind kind = aggregates->fields[i].kind;
+        bool is_number = kind == SF_AGGREGATE_COUNT || kind == SF_AGGREGATE_SUM;
         row[i] = (struct sf_acc){.kind = is_number ? SF_ACC_INT : SF_ACC_NONE, .as.integer = 0};
     }
 }
@@ -79,7 +80,8 @@ static bool is_better(enum sf_aggregate_kind kind, const struct sf_acc *acc, con
 }
 
 /* `other` is one input or a whole accumulator: for everything but count they fold in the same way. */
-static bool fold(enum sf_aggregate_kind kind, struct sf_acc *acc, const struct sf_acc *other, struct sf_fault *fault_out)
+static bool fold(enum sf_aggregate_kind kind, struct sf_acc *acc, const struct sf_acc *other,
+                 struct sf_fault *fault_out)
 {
     if (kind == SF_AGGREGATE_COUNT || kind == SF_AGGREGATE_SUM) return add_sum(acc, other, fault_out);
     if (is_better(kind, acc, other)) *acc = *other;

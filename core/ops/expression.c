@@ -36,7 +36,8 @@ bool sf_expression_has_double(const struct sf_expression *expression)
 
 /* ------------------------------------------------------------------ arithmetic */
 
-static bool int_arithmetic(const struct sfi_op *op, int64_t a, int64_t b, struct sf_value *out, struct sf_fault *fault_out)
+static bool int_arithmetic(const struct sfi_op *op, int64_t a, int64_t b, struct sf_value *out,
+                           struct sf_fault *fault_out)
 {
     bool is_over = false;
     int64_t result = 0;

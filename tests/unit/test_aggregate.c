@@ -4,6 +4,9 @@
 #include "core/ops/aggregate.h"
 
 #define FIELDS 4u
+#define INT(x) {SF_ACC_INT, {.integer = (x)}}
+#define REAL(x) {SF_ACC_DOUBLE, {.real = (x)}}
+#define NONE {SF_ACC_NONE, {.integer = 0}}
 
 static const struct sf_aggregate_spec all_fields[FIELDS] = {
     {.name = "n", .kind = SF_AGGREGATE_COUNT},
@@ -211,10 +214,10 @@ static void stored_rows_come_back_as_they_were_k5(void **state)
     (void)state;
     struct sf_aggregates *aggregates = compile(all_fields, FIELDS);
     static const struct sf_acc rows[][FIELDS] = {
-        {{SF_ACC_INT, {.integer = 0}}, {SF_ACC_INT, {.integer = 0}}, {SF_ACC_NONE, {.integer = 0}}, {SF_ACC_NONE, {.integer = 0}}},
-        {{SF_ACC_INT, {.integer = INT64_MAX}}, {SF_ACC_INT, {.integer = INT64_MIN}}, {SF_ACC_INT, {.integer = -1}}, {SF_ACC_DOUBLE, {.real = 1.0}}},
-        {{SF_ACC_INT, {.integer = 3}}, {SF_ACC_DOUBLE, {.real = 1e300}}, {SF_ACC_DOUBLE, {.real = -0.0}}, {SF_ACC_DOUBLE, {.real = 5e-324}}},
-        {{SF_ACC_INT, {.integer = 3}}, {SF_ACC_DOUBLE, {.real = 1e16}}, {SF_ACC_DOUBLE, {.real = 0.0}}, {SF_ACC_DOUBLE, {.real = 0.30000000000000004}}},
+        {INT(0), INT(0), NONE, NONE},
+        {INT(INT64_MAX), INT(INT64_MIN), INT(-1), REAL(1.0)},
+        {INT(3), REAL(1e300), REAL(-0.0), REAL(5e-324)},
+        {INT(3), REAL(1e16), REAL(0.0), REAL(0.30000000000000004)},
     };
     static const int64_t times[] = {0, 1790071200000, INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < 4; i++) {
@@ -248,14 +251,16 @@ static void damaged_rows_are_refused(void **state)
 {
     (void)state;
     struct sf_aggregates *aggregates = compile(all_fields, 2);
-    static const char *const texts[] = {"", "1234567", "12345678", "12345678{\"n\":1}", "12345678{\"n\":1.0,\"total\":1}",
+    static const char *const texts[] = {"", "1234567", "12345678", "12345678{\"n\":1}",
+                                        "12345678{\"n\":1.0,\"total\":1}",
                                         "12345678{\"n\":-1,\"total\":1}", "12345678{\"n\":1,\"total\":null}",
                                         "12345678{\"n\":1,\"total\":\"1\"}", "12345678{\"n\":1,\"total\":1}x"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct sf_acc row[2];
         int64_t time;
         struct sf_fault fault;
-        if (sf_row_decode(aggregates, texts[i], strlen(texts[i]), &time, row, &fault)) fail_msg("%s is taken", texts[i]);
+        bool is_taken = sf_row_decode(aggregates, texts[i], strlen(texts[i]), &time, row, &fault);
+        if (is_taken) fail_msg("%s is taken", texts[i]);
         CHECK_EQ(fault.kind, SF_FAULT_DESERIALIZATION);
     }
     sf_aggregates_destroy(aggregates);

@@ -62,7 +62,8 @@ static void good_texts_are_taken(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "0", "-0", "-1.5e+10", "1E-2", "\"\"", "true", " false ", "null", "[]", "{}", " [ 1 , 2 ] ", "\t\r\n{\"a\" : [ ] }",
+        "0", "-0", "-1.5e+10", "1E-2", "\"\"", "true", " false ", "null", "[]", "{}", " [ 1 , 2 ] ",
+        "\t\r\n{\"a\" : [ ] }",
         "{\"\":1}", "\"\\ud83d\\ude00\\u0000\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\x7f\xc2\x80\xf4\x8f\xbf\xbf\"", "1e999",
         "\"0123456789abcdef0123456789\xc3\xbc\"",
     };
@@ -101,7 +102,8 @@ static void ill_formed_utf8_and_lone_surrogates_are_refused(void **state)
     } rows[] = {
         {"\"\x80\"", 1}, {"\"\xc3\"", 1}, {"\"\xc0\xaf\"", 1}, {"\"\xe0\x80\x80\"", 1}, {"\"\xed\xa0\x80\"", 1},
         {"\"\xf0\x80\x80\x80\"", 1}, {"\"\xf4\x90\x80\x80\"", 1}, {"\"\xff\"", 1}, {"\"12345678\xe2\x82", 9},
-        {"\"\\ud800\"", 2}, {"\"\\udc00\"", 2}, {"\"\\ud800\\u0041\"", 2}, {"\"\\ud800x\"", 2}, {"\"\\ud83d\\ud83d\"", 2},
+        {"\"\\ud800\"", 2}, {"\"\\udc00\"", 2}, {"\"\\ud800\\u0041\"", 2}, {"\"\\ud800x\"", 2},
+        {"\"\\ud83d\\ud83d\"", 2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         check_refused(rows[i].text, strlen(rows[i].text), rows[i].offset);
@@ -139,7 +141,8 @@ static void what_a_path_does_not_find_is_missing(void **state)
 {
     (void)state;
     static const char text[] = "{\"a\":{\"b\":1},\"c\":[1],\"d\":5}";
-    static const char *const paths[] = {"$.x", "$.a.x", "$.a[0]", "$.c[1]", "$.c.b", "$.d.x", "$.d[0]", "$[0]", "$.a.b.c"};
+    static const char *const paths[] = {"$.x", "$.a.x", "$.a[0]", "$.c[1]", "$.c.b", "$.d.x", "$.d[0]", "$[0]",
+                                        "$.a.b.c"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) CHECK_STR(at_path(text, paths[i]), "missing");
 }
 
