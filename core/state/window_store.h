@@ -12,7 +12,7 @@
  * The rows touched in an epoch are also what the changelog gets: sealing walks them in order of first touch. Rows of
  * an expired pane become tombstones.
  *
- *     touch(ws, 600000, hash, key) -> row; row->accs[0] += 1
+ *     touch(ws, 600000, hash, key) -> row; fold the record into row.accs; set_ts(ws, ...)
  *     seal_begin(ws); while (seal_next(ws, &change)) write it ...; rotate(ws, epoch + 1)
  *     ... COMMITTED(epoch): committed(ws, epoch)      or RESET(c): fall_back(ws, c)
  *
@@ -24,6 +24,7 @@
 #ifndef SF_CORE_STATE_WINDOW_STORE_H
 #define SF_CORE_STATE_WINDOW_STORE_H
 
+#include "core/hash.h"
 #include "core/io/kafka.h"
 #include "core/ops/aggregate.h"
 #include "core/topo/topology.h"
@@ -32,28 +33,37 @@
 
 struct sf_window_store_config {
     struct sf_alloc alloc;
-    const struct sf_step_spec *step; /* window, aggregates, store; borrowed */
-    uint64_t epoch;                  /* the running epoch */
+    const struct sf_step_spec *step;        /* window and store; borrowed */
+    const struct sf_aggregates *aggregates; /* the step's, compiled; borrowed */
+    uint64_t epoch;                         /* the running epoch */
 };
 
-/* A row. Pointers are valid until the next touch or restore. */
+/* A row. `accs` are the caller's to change after a touch, and only then; pointers are valid until the next touch or
+ * restore. */
 struct sf_window_row {
-    int64_t ts_ms;      /* latest record's time (F7); SF_TIME_UNSET in a new row */
-    struct sf_acc *accs; /* as many as the step has aggregates */
+    int64_t ts_ms;       /* latest record's time (F7); SF_TIME_UNSET in a new row */
+    struct sf_acc *accs; /* as many as the step has aggregates; initial in a new row */
     const uint8_t *key;
     uint32_t key_len;
+    bool is_new;         /* created by this touch */
     uint64_t hash;
-    bool is_new;        /* created by this touch */
 };
 
 /* One changelog record: bytes valid until the next call. value.data NULL: a tombstone. */
 struct sf_change {
     struct sf_slice key;
     struct sf_slice value;
-    uint64_t hash;       /* of the record key: its key group (K13) */
-    struct sf_slice record_key; /* K13: rows go by murmur2 of this */
+    struct sf_slice record_key; /* data NULL: a packed record, of many rows of one key group */
+    uint64_t hash;              /* of the record key, or any of the key group */
     int64_t ts_ms;
 };
+
+/* K13: its partition among those of the changelog. */
+static inline int32_t sf_change_partition(const struct sf_change *change, int32_t partition_count)
+{
+    if (change->record_key.data == NULL) return (int32_t)(sf_key_group(change->hash) % (uint32_t)partition_count);
+    return sf_partition_of_key(change->record_key.data, change->record_key.len, partition_count);
+}
 
 struct sf_window_store;
 
@@ -64,6 +74,10 @@ void sf_window_store_destroy(struct sf_window_store *store);
  * copied when it is new. */
 struct sf_window_row sf_window_store_touch(struct sf_window_store *store, int64_t start, uint64_t hash,
                                            const uint8_t *key, uint32_t key_len);
+/* The time of the row that was touched last; every new row needs one before the epoch is sealed. */
+void sf_window_store_set_ts(struct sf_window_store *store, int64_t ts_ms);
+/* Take back the touch that has just made a new row, as if the row had never been. */
+void sf_window_store_untouch(struct sf_window_store *store);
 
 /* --- emission (F5) */
 
@@ -80,7 +94,8 @@ void sf_window_store_expire(struct sf_window_store *store, int64_t clock);
 /* Bytes that the open epochs hold beyond the committed state: undo and dirty (L5). */
 uint64_t sf_window_store_uncommitted_bytes(const struct sf_window_store *store);
 /* Encode what the running epoch has touched, one change after the other; false: no more. A change that the caller
- * could not place stays next until sf_window_store_seal_accept. Nothing may be touched meanwhile. */
+ * could not place stays next until sf_window_store_seal_accept. Nothing may be touched or expired from seal_begin to
+ * rotate or fall_back. Without a changelog (S3) sealing is left out. */
 void sf_window_store_seal_begin(struct sf_window_store *store);
 bool sf_window_store_seal_next(struct sf_window_store *store, struct sf_change *change_out);
 void sf_window_store_seal_accept(struct sf_window_store *store);

@@ -1,0 +1,63 @@
+#include "core/hash.h"
+#include "core/state/changelog.h"
+#include "core/state/window_store_impl.h"
+
+static void remove_row(struct sf_window_store *store, struct sfi_pane *pane, uint32_t number)
+{
+    sfi_pane_remove(&store->pools, pane, number);
+    store->row_count--;
+    if (pane->count > 0) return;
+    sfi_window_pane_detach(store, pane);
+    sfi_window_pane_free(store, pane);
+}
+
+static void put_row(struct sf_window_store *store, const struct sf_row_key *key, int64_t ts_ms)
+{
+    struct sfi_pane *pane = sfi_window_pane(store, key->start);
+    if (pane == NULL) pane = sfi_window_pane_make(store, key->start);
+    store->last = pane;
+    uint64_t hash = sf_hash64(key->record_key.data, key->record_key.len);
+    uint32_t number = sfi_pane_find(&store->pools, pane, hash, key->record_key.data, key->record_key.len);
+    struct sfi_row *row;
+    if (number == UINT32_MAX) {
+        row = sfi_pane_append(&store->pools, pane, hash, key->record_key.data, key->record_key.len);
+        pane->sealed = pane->count;
+        store->row_count++;
+    } else {
+        row = sfi_pane_row(&store->pools, pane, number);
+    }
+    row->ts_ms = ts_ms;
+    memcpy(row + 1, store->scratch, store->acc_bytes);
+}
+
+enum sf_status sf_window_store_restore(struct sf_window_store *store, struct sf_slice key, struct sf_slice value,
+                                       const char **reason_out)
+{
+    assert(store->epoch_count == 1 && store->running->log.first == NULL && store->running->expired == NULL);
+    store->touched = NULL;
+    struct sf_row_key row_key;
+    enum sf_status status = sf_row_key_read(key, store->step->window.size_ms, &row_key, reason_out);
+    if (status != SF_OK) return status;
+    if (value.data == NULL) {
+        struct sfi_pane *pane = sfi_window_pane(store, row_key.start);
+        if (pane == NULL) return SF_OK;
+        uint64_t hash = sf_hash64(row_key.record_key.data, row_key.record_key.len);
+        uint32_t number =
+            sfi_pane_find(&store->pools, pane, hash, row_key.record_key.data, row_key.record_key.len);
+        if (number != UINT32_MAX) remove_row(store, pane, number);
+        return SF_OK;
+    }
+    int64_t ts_ms;
+    status = sf_row_value_read(value, store->aggregates, &ts_ms, store->scratch, reason_out);
+    if (status != SF_OK) return status;
+    put_row(store, &row_key, ts_ms);
+    return SF_OK;
+}
+
+enum sf_status sf_window_store_restore_hash(struct sf_slice key, uint64_t *hash_out, const char **reason_out)
+{
+    struct sf_row_key row_key;
+    enum sf_status status = sf_row_key_read(key, 1, &row_key, reason_out);
+    if (status == SF_OK) *hash_out = sf_hash64(row_key.record_key.data, row_key.record_key.len);
+    return status;
+}
