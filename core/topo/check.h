@@ -10,6 +10,7 @@
 enum sf_severity { SF_FINDING_ERROR, SF_FINDING_WARNING };
 
 #define SF_FINDING_TEXT_BYTES 320
+#define SF_FINDINGS_MAX 500u /* kept; errors beyond it are only counted */
 
 /* One finding. `rule` is a rule number ("V1") or a warning's name ("idleness-off"). */
 struct sf_finding {

@@ -1,9 +1,10 @@
 /*
  * Plan: a checked topology cut into sub-topologies (L1), as the engine runs it.
  *
- * A sub-topology starts at sources or at key changes that a keyed operation follows; inside it records pass from
- * step to step by a call. Steps of a sub-topology are in topological order, ties by their order in the file. A key
- * change that no keyed operation follows stays in its sub-topology.
+ * A sub-topology starts at sources, or at a keyed operation that key changes lead to: the cut lies right before that
+ * operation, so filters behind a key change thin out what has to hop. Inside it records pass from step to step by a
+ * call. Steps of a sub-topology are in topological order, ties by their order in the file. A key change that no keyed
+ * operation follows stays in its sub-topology. Every hop goes from a sub-topology to one with a larger index.
  *
  *     orders -> big (filter) -> by-user (key-by) | counts (aggregate) -> sink
  *               sub-topology 0                    |  sub-topology 1

@@ -1,0 +1,308 @@
+#include "core/topo/check.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "core/time/event_time.h"
+#include "core/topo/order.h"
+
+#define SFI_TRANSACTION_MARGIN_MS 10000 /* V8 */
+#define SFI_NAME_BYTES_MAX 200u         /* leaves room for the prefix and suffix of an internal topic's 249 (K11) */
+
+#define FIND(findings, severity, rule, place, ...)                                                                     \
+    sf_findings_add((findings), (severity), (rule), (place), (const char *const[]){__VA_ARGS__, NULL})
+#define REFUSE(findings, rule, place, ...) FIND(findings, SF_FINDING_ERROR, rule, place, __VA_ARGS__)
+
+static const struct sf_place no_place = {0, 0};
+
+/* ---- names (V8) ---- */
+
+static bool is_topic_name(const char *name)
+{
+    size_t length = strlen(name);
+    if (length == 0 || length > SFI_NAME_BYTES_MAX || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return false;
+    return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == length;
+}
+
+static void check_name(struct sf_findings *findings, struct sf_place place, const char *what, const char *name)
+{
+    if (name != NULL && is_topic_name(name)) return;
+    REFUSE(findings, "V8", place, what, " `", name != NULL ? name : "",
+           "` must be 1 to 200 of the characters a-z A-Z 0-9 . _ -, since topics are named after it");
+}
+
+static void check_source_names(const struct sf_topology *topology, struct sf_findings *findings)
+{
+    for (uint32_t i = 0; i < topology->source_count; i++) {
+        const struct sf_source_spec *source = &topology->sources[i];
+        check_name(findings, source->place, "the source name", source->name);
+        check_name(findings, source->place, "the topic", source->topic);
+        for (uint32_t k = 0; k < i; k++) {
+            const struct sf_source_spec *other = &topology->sources[k];
+            if (strcmp(source->name, other->name) == 0)
+                REFUSE(findings, "V8", source->place, "two sources are named `", source->name, "`");
+            if (strcmp(source->topic, other->topic) == 0)
+                REFUSE(findings, "V8", source->place, "sources `", other->name, "` and `", source->name,
+                       "` both read the topic `", source->topic,
+                       "`; read it once and let several steps take from that source");
+        }
+    }
+}
+
+static void check_step_names(const struct sf_topology *topology, struct sf_findings *findings)
+{
+    for (uint32_t i = 0; i < topology->step_count; i++) {
+        const struct sf_step_spec *step = &topology->steps[i];
+        bool has_store = step->kind == SF_STEP_AGGREGATE;
+        check_name(findings, step->place, "the step name", step->name);
+        if (has_store) check_name(findings, step->store.place, "the store name", step->store.name);
+        for (uint32_t k = 0; k < topology->source_count; k++)
+            if (strcmp(step->name, topology->sources[k].name) == 0)
+                REFUSE(findings, "V8", step->place, "a source and a step are both named `", step->name, "`");
+        for (uint32_t k = 0; k < i; k++) {
+            const struct sf_step_spec *other = &topology->steps[k];
+            if (strcmp(step->name, other->name) == 0)
+                REFUSE(findings, "V8", step->place, "two steps are named `", step->name, "`");
+            if (has_store && other->kind == SF_STEP_AGGREGATE && strcmp(step->store.name, other->store.name) == 0)
+                REFUSE(findings, "V8", step->store.place, "steps `", other->name, "` and `", step->name,
+                       "` both keep their state in the store `", step->store.name, "`; give each its own name");
+        }
+    }
+}
+
+/* ---- the graph (V8) ---- */
+
+static bool is_in_range(const struct sf_topology *topology, const struct sf_input *input)
+{
+    return input->index < (input->kind == SF_INPUT_SOURCE ? topology->source_count : topology->step_count);
+}
+
+static bool check_inputs(const struct sf_topology *topology, struct sf_findings *findings)
+{
+    uint32_t before = findings->error_count;
+    for (uint32_t i = 0; i < topology->step_count; i++) {
+        const struct sf_step_spec *step = &topology->steps[i];
+        if (step->input_count == 0) REFUSE(findings, "V8", step->place, "step `", step->name, "` reads from nothing");
+        for (uint32_t k = 0; k < step->input_count; k++) {
+            if (!is_in_range(topology, &step->inputs[k]))
+                REFUSE(findings, "V8", step->place, "step `", step->name, "` reads from something that is not there");
+            for (uint32_t n = 0; n < k; n++)
+                if (step->inputs[k].kind == step->inputs[n].kind && step->inputs[k].index == step->inputs[n].index)
+                    REFUSE(findings, "V8", step->place, "step `", step->name, "` names the same input twice");
+        }
+    }
+    for (uint32_t i = 0; i < topology->sink_count; i++)
+        if (!is_in_range(topology, &topology->sinks[i].from))
+            REFUSE(findings, "V8", topology->sinks[i].place, "the sink to `", topology->sinks[i].topic,
+                   "` reads from something that is not there");
+    return findings->error_count == before;
+}
+
+/* An input of a step on or behind a cycle that is not placed either: walking these ends on the cycle. */
+static uint32_t unplaced_input(const struct sf_topology *topology, const struct sfi_order *order, uint32_t step)
+{
+    const struct sf_step_spec *spec = &topology->steps[step];
+    for (uint32_t i = 0; i < spec->input_count; i++)
+        if (spec->inputs[i].kind == SF_INPUT_STEP && !order->is_placed[spec->inputs[i].index])
+            return spec->inputs[i].index;
+    assert(!"a step that is not placed has an input that is not");
+    return step;
+}
+
+static void report_cycle(const struct sf_topology *topology, const struct sfi_order *order,
+                         struct sf_findings *findings)
+{
+    uint32_t at = 0;
+    while (order->is_placed[at]) at++;
+    for (uint32_t i = 0; i < topology->step_count; i++) at = unplaced_input(topology, order, at);
+    uint32_t first = at;
+    for (uint32_t next = unplaced_input(topology, order, at); next != at; next = unplaced_input(topology, order, next))
+        if (next < first) first = next;
+    char way[200];
+    struct sf_text text;
+    sf_text_init(&text, way, sizeof way);
+    uint32_t next = first;
+    do {
+        next = unplaced_input(topology, order, next);
+        sf_text_add(&text, " <- `");
+        sf_text_add(&text, topology->steps[next].name);
+        sf_text_add(&text, "`");
+    } while (next != first);
+    REFUSE(findings, "V8", topology->steps[first].place, "the steps form a cycle: `", topology->steps[first].name, "`",
+           way);
+}
+
+/* A source's records enter one sub-topology; what joins them behind a cut has to be reached through a step. */
+static void check_cuts(const struct sf_topology *topology, const struct sfi_order *order, struct sf_findings *findings)
+{
+    for (uint32_t i = 0; i < topology->step_count; i++) {
+        const struct sf_step_spec *step = &topology->steps[i];
+        for (uint32_t k = 0; k < step->input_count; k++) {
+            if (step->inputs[k].kind != SF_INPUT_SOURCE || order->level[i] == 0) continue;
+            const char *source = topology->sources[step->inputs[k].index].name;
+            REFUSE(findings, "L1", step->place, "step `", step->name, "` joins source `", source,
+                   "` with records that have changed lanes (L1), which is not yet supported for a source itself; put a "
+                   "step between, such as {name: ", source, "-raw, from: ", source, ", filter: \"true\"}");
+        }
+    }
+}
+
+static void check_graph(const struct sf_topology *topology, struct sf_findings *findings)
+{
+    if (topology->source_count == 0) REFUSE(findings, "V8", no_place, "the application has no source");
+    if (!check_inputs(topology, findings)) return;
+    struct sfi_order order;
+    if (sfi_order_find(topology, &order))
+        check_cuts(topology, &order, findings);
+    else
+        report_cycle(topology, &order, findings);
+}
+
+/* ---- event time (V1, V3, V6, I5, T5) ---- */
+
+static const char *first_windowed_step(const struct sf_topology *topology)
+{
+    for (uint32_t i = 0; i < topology->step_count; i++)
+        if (topology->steps[i].kind == SF_STEP_AGGREGATE) return topology->steps[i].name;
+    return NULL;
+}
+
+static void check_watermark(const struct sf_source_spec *source, const char *windowed, struct sf_findings *findings)
+{
+    const struct sf_watermark_spec *watermark = &source->watermark;
+    char number[SF_TEXT_DURATION_BYTES];
+    if (watermark->strategy == SF_STRATEGY_NONE && windowed != NULL)
+        REFUSE(findings, "V1", watermark->place, "source `", source->name,
+               "` has the watermark strategy `none`, which holds event time still, so that `", windowed,
+               "` would never close a window; use `monotonous` on the record timestamp");
+    if (watermark->bound_ms != SF_SPAN_NONE && watermark->bound_ms < 0)
+        REFUSE(findings, "V3", watermark->place, "source `", source->name, "`: max-out-of-orderness is ",
+               sf_text_of_duration(number, watermark->bound_ms), " and must not be negative");
+    if (watermark->idleness_ms != SF_SPAN_NONE && watermark->idleness_ms <= 0)
+        REFUSE(findings, "V3", watermark->place, "source `", source->name, "`: idleness is ",
+               sf_text_of_duration(number, watermark->idleness_ms),
+               " and must be above zero; leave it out to use stoatflow.watermark.idleness-timeout-ms");
+}
+
+static void check_source(const struct sf_source_spec *source, const char *windowed, struct sf_findings *findings)
+{
+    char number[SF_TEXT_DURATION_BYTES];
+    check_watermark(source, windowed, findings);
+    if (source->max_future_skew_ms == SF_SPAN_NONE && source->on_future != SF_FUTURE_ACCEPT)
+        REFUSE(findings, "V8", source->place, "source `", source->name,
+               "` has on-future-timestamp without max-future-skew; give both or neither");
+    if (source->max_future_skew_ms != SF_SPAN_NONE && source->max_future_skew_ms < 0)
+        REFUSE(findings, "V8", source->place, "source `", source->name, "`: max-future-skew is ",
+               sf_text_of_duration(number, source->max_future_skew_ms), " and must not be negative");
+}
+
+static void warn_of_idleness_off(const struct sf_topology *topology, struct sf_findings *findings)
+{
+    if (!sfi_topology_is_event_time(topology) || topology->settings.idleness_timeout_ms != 0) return;
+    char names[160];
+    struct sf_text text;
+    sf_text_init(&text, names, sizeof names);
+    uint32_t count = 0;
+    struct sf_place place = no_place;
+    for (uint32_t i = 0; i < topology->source_count; i++) {
+        const struct sf_source_spec *source = &topology->sources[i];
+        if (source->watermark.idleness_ms != SF_SPAN_NONE) continue;
+        if (count++ == 0)
+            place = source->place;
+        else
+            sf_text_add(&text, ", ");
+        sf_text_add(&text, source->name);
+    }
+    if (count == 0) return;
+    FIND(findings, SF_FINDING_WARNING, "idleness-off", place,
+         "stoatflow.watermark.idleness-timeout-ms is 0 and these sources set no idleness: ", names,
+         "; once one of their partitions goes quiet, windows no longer close and stores no longer expire (I5)");
+}
+
+/* ---- windows and stores (V8, K6) ---- */
+
+static void check_aggregate(const struct sf_step_spec *step, struct sf_findings *findings)
+{
+    const struct sf_window_spec *window = &step->window;
+    char size[SF_TEXT_DURATION_BYTES], grace[SF_TEXT_DURATION_BYTES], retention[SF_TEXT_DURATION_BYTES];
+    sf_text_of_duration(size, window->size_ms);
+    sf_text_of_duration(grace, window->grace_ms);
+    sf_text_of_duration(retention, step->store.retention_ms);
+    if (step->aggregate_count == 0)
+        REFUSE(findings, "V8", step->place, "step `", step->name, "` aggregates nothing; name at least one field");
+    if (window->size_ms <= 0)
+        REFUSE(findings, "V8", window->place, "step `", step->name, "`: the window size is ", size,
+               " and must be above zero");
+    if (window->grace_ms < 0)
+        REFUSE(findings, "V8", window->place, "step `", step->name, "`: grace is ", grace,
+               " and must not be negative");
+    if (window->size_ms <= 0 || window->grace_ms < 0) return;
+    if (window->size_ms > SF_TIME_VALID_MAX || window->grace_ms > SF_TIME_VALID_MAX - window->size_ms) {
+        REFUSE(findings, "V8", window->place, "step `", step->name, "`: size ", size, " + grace ", grace,
+               " lies beyond the year 9999");
+        return;
+    }
+    if (step->store.retention_ms < window->size_ms + window->grace_ms)
+        REFUSE(findings, "V8", step->store.place, "step `", step->name, "`: retention is ", retention,
+               " and must not be shorter than size + grace, ",
+               sf_text_of_duration((char[SF_TEXT_DURATION_BYTES]){0}, window->size_ms + window->grace_ms), " (K6)");
+}
+
+/* ---- settings (V3, V6, V8, L2) ---- */
+
+static void check_barriers(const struct sf_settings *settings, struct sf_findings *findings)
+{
+    char a[SF_TEXT_DURATION_BYTES], b[SF_TEXT_DURATION_BYTES];
+    if (settings->barrier_interval_ms_min > settings->barrier_interval_ms_max)
+        REFUSE(findings, "V8", no_place, "stoatflow.commit-barrier.min-interval-ms, ",
+               sf_text_of_duration(a, settings->barrier_interval_ms_min), ", is above max-interval-ms, ",
+               sf_text_of_duration(b, settings->barrier_interval_ms_max));
+    int64_t least = sf_time_add(sf_time_add(settings->barrier_timeout_ms, settings->barrier_interval_ms_max),
+                                SFI_TRANSACTION_MARGIN_MS);
+    if (settings->transaction_timeout_ms <= least)
+        REFUSE(findings, "V8", no_place, "stoatflow.transaction-timeout-ms is ",
+               sf_text_of_duration(a, settings->transaction_timeout_ms),
+               " and must be longer than commit-barrier.timeout-ms + max-interval-ms + 10s, ",
+               sf_text_of_duration(b, least), "; leave it out to have it set so");
+}
+
+static void check_settings(const struct sf_topology *topology, struct sf_findings *findings)
+{
+    const struct sf_settings *settings = &topology->settings;
+    char number[SF_TEXT_DURATION_BYTES];
+    if (settings->lanes > SF_LANES_MAX)
+        REFUSE(findings, "V8", no_place, "stoatflow.processing.lanes is ", sf_text_of_int(number, settings->lanes),
+               " and must lie in 1 ... 128 (L2)");
+    if (settings->max_out_of_orderness_ms < 0)
+        REFUSE(findings, "V3", no_place, "stoatflow.watermark.max-out-of-orderness-ms must not be negative (W1)");
+    if (settings->idleness_timeout_ms < 0)
+        REFUSE(findings, "V3", no_place,
+               "stoatflow.watermark.idleness-timeout-ms must not be negative; 0 switches idleness off (I2)");
+    if (settings->dispatch == SF_DISPATCH_DIRECT && sfi_topology_is_event_time(topology)) {
+        const char *windowed = first_windowed_step(topology);
+        REFUSE(findings, "V6", no_place, "stoatflow.processing.dispatch: direct has no event time, but ",
+               windowed != NULL ? "the windowed step `" : "a source's `watermark", windowed != NULL ? windowed : "",
+               "` needs it; leave dispatch out");
+    }
+    check_barriers(settings, findings);
+}
+
+bool sf_topology_check(const struct sf_topology *topology, struct sf_findings *findings)
+{
+    assert(topology->source_count <= SF_TOPOLOGY_SOURCES_MAX && topology->step_count <= SF_TOPOLOGY_STEPS_MAX);
+    uint32_t before = findings->error_count;
+    const char *windowed = first_windowed_step(topology);
+    check_name(findings, no_place, "application.id", topology->application_id);
+    check_settings(topology, findings);
+    check_source_names(topology, findings);
+    check_step_names(topology, findings);
+    for (uint32_t i = 0; i < topology->sink_count; i++)
+        check_name(findings, topology->sinks[i].place, "the topic", topology->sinks[i].topic);
+    check_graph(topology, findings);
+    for (uint32_t i = 0; i < topology->source_count; i++) check_source(&topology->sources[i], windowed, findings);
+    for (uint32_t i = 0; i < topology->step_count; i++)
+        if (topology->steps[i].kind == SF_STEP_AGGREGATE) check_aggregate(&topology->steps[i], findings);
+    warn_of_idleness_off(topology, findings);
+    return findings->error_count == before;
+}
