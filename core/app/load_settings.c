@@ -49,7 +49,7 @@ static const struct sf_schema_key *schema_key(const char *name)
     const struct sf_schema *engine = sf_schema_application.engine->type;
     for (uint32_t i = 0; i < engine->key_count; i++)
         if (strcmp(engine->keys[i].name, name) == 0) return &engine->keys[i];
-    assert(!"a field's key stands in the schema table");
+    assert(false && "the key of a field stands in the schema table");
     return NULL;
 }
 

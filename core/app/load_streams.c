@@ -113,7 +113,8 @@ static void load_aggregates(struct sfi_loader *l, const struct sf_yaml_node *nod
 {
     uint32_t count = node != NULL && node->kind == SF_YAML_MAPPING ? node->child_count : 0;
     if (node != NULL && node->kind == SF_YAML_MAPPING && count == 0)
-        SFI_REFUSE(l, "V8", sfi_place(node), "step `", step->name, "` aggregates nothing; name a field, such as {n: count}");
+        SFI_REFUSE(l, "V8", sfi_place(node), "step `", step->name,
+                   "` aggregates nothing; name a field, such as {n: count}");
     if (count > SF_AGGREGATES_MAX) {
         SFI_REFUSE(l, "V8", sfi_place(node), "step `", step->name, "` has more than 32 aggregates");
         count = SF_AGGREGATES_MAX;
@@ -166,9 +167,9 @@ static void load_map_values(struct sfi_loader *l, const struct sf_yaml_node *nod
                                                             .expression = sfi_read_text(l, child, "$")};
 }
 
-static const char *const operations[] = {"filter",  "map-values", "key-by",  "window",   "map",  "flat-map", "select-key",
-                                         "branch",  "peek",       "through", "reduce",   "cogroup", "suppress",
-                                         "join",    "table",      "process", "aggregate"};
+static const char *const operations[] = {"filter",     "map-values", "key-by", "window",  "map",    "flat-map",
+                                         "select-key", "branch",     "peek",   "through", "reduce", "cogroup",
+                                         "suppress",   "join",       "table",  "process", "aggregate"};
 #define SFI_OPERATIONS (sizeof operations / sizeof operations[0])
 
 /* The operation of a step; NULL: a merge. `window` and `aggregate` are one; `aggregate` alone is found last. */
@@ -179,10 +180,10 @@ static const struct sf_yaml_node *find_operation(struct sfi_loader *l, const str
     for (size_t i = 0; i < SFI_OPERATIONS; i++) {
         const struct sf_yaml_node *operation = sf_yaml_get(node, operations[i]);
         if (operation == NULL) continue;
-        bool is_pair = found != NULL && strcmp(found->key->text, "window") == 0 && strcmp(operations[i], "aggregate") == 0;
+        bool is_behind_window = found != NULL && strcmp(found->key->text, "window") == 0;
         if (found == NULL)
             found = operation;
-        else if (!is_pair)
+        else if (!is_behind_window || strcmp(operations[i], "aggregate") != 0)
             SFI_REFUSE(l, "V8", sfi_place(operation), "step `", step->name, "` has both `", found->key->text, "` and `",
                        operation->key->text, "`; make them two steps");
     }
@@ -218,8 +219,8 @@ static void load_operation(struct sfi_loader *l, const struct sf_yaml_node *node
     }
     if (operation == NULL && from != NULL && from->kind == SF_YAML_SCALAR)
         SFI_REFUSE(l, "V8", node->place, "step `", step->name,
-                   "` does nothing; give it filter, map-values, key-by, or window and aggregate, or a list of inputs to "
-                   "merge");
+                   "` does nothing; give it filter, map-values, key-by, or window and aggregate, or a list of inputs "
+                   "to merge");
 }
 
 /* Names first, since steps may stand in any order. */

@@ -62,7 +62,7 @@ struct sf_schema {
     uint32_t word_count;
     const struct sf_schema_key *keys;
     uint32_t key_count;
-    const struct sf_schema_key *engine; /* OBJECT: the key of its ENGINE section; dotted `stoatflow.` keys belong to it */
+    const struct sf_schema_key *engine; /* OBJECT: its ENGINE section, to which dotted `stoatflow.` keys belong */
     const struct sf_schema *item;
     const struct sf_schema *scalar, *list, *object;
 };

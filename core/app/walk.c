@@ -174,9 +174,18 @@ static bool is_scalar_type(enum sf_schema_type type)
 
 static void walk_scalar(struct walker *w, const struct sf_yaml_node *node, const struct sf_schema *schema)
 {
-    static const char *const names[] = {"a name",      "a text", "one word", "true or false", "a whole number",
-                                        "a number",    "a duration", "a time", "a time",      "a path such as $.event_time",
-                                        "an expression", "count, sum(...), min(...) or max(...)"};
+    static const char *const names[] = {"a name",
+                                        "a text",
+                                        "one word",
+                                        "true or false",
+                                        "a whole number",
+                                        "a number",
+                                        "a duration",
+                                        "a time",
+                                        "a time",
+                                        "a path such as $.event_time",
+                                        "an expression",
+                                        "count, sum(...), min(...) or max(...)"};
     if (node->kind != SF_YAML_SCALAR) {
         refuse_value(w, node, names[schema->type]);
         return;

@@ -242,8 +242,8 @@ static void report_duplicate(struct reader *r, const struct sf_yaml_node *node, 
     char line[SF_TEXT_INT_BYTES];
     sf_text_of_int(line, first->key->place.line);
     sf_findings_add(r->findings, SF_FINDING_ERROR, "V8", node->key->place,
-                    (const char *const[]){"`", node->key->text, "` stands here for the second time; the first is in line ",
-                                          line, NULL});
+                    (const char *const[]){"`", node->key->text,
+                                          "` stands here for the second time; the first is in line ", line, NULL});
 }
 
 /* Reports every entry whose key was there before, and takes it out. */
@@ -350,7 +350,8 @@ static void report_syntax(struct reader *r, struct fy_diag *diag)
         return;
     }
     struct sf_place place = r->place;
-    if (error->line > 0) place = (struct sf_place){(uint32_t)error->line, (uint32_t)(error->column > 0 ? error->column : 1)};
+    uint32_t column = error->column > 0 ? (uint32_t)error->column : 1;
+    if (error->line > 0) place = (struct sf_place){(uint32_t)error->line, column};
     REFUSE(r->findings, place, error->msg);
 }
 
@@ -390,7 +391,8 @@ static bool parse(struct reader *r, const char *text, size_t length)
     struct fy_diag *diag = fy_diag_create(&diag_cfg);
     assert(diag != NULL);
     fy_diag_set_collect_errors(diag, true);
-    const struct fy_parse_cfg cfg = {.search_path = "", .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE, .diag = diag};
+    const struct fy_parse_cfg cfg = {
+        .search_path = "", .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE, .diag = diag};
     r->parser = fy_parser_create(&cfg);
     assert(r->parser != NULL);
     bool is_read = fy_parser_set_string(r->parser, text, length) == 0 && read_events(r, diag);

@@ -9,8 +9,8 @@
  *                        key "a" 1:1 -> sequence 1:4
  *                          scalar "1" 1:5, scalar "2" 1:8 (quoted)
  *
- * An alias is expanded: a copy of the anchored nodes with their own places. Merge keys (`<<`) are ordinary keys. Scalars
- * keep their text; what it means is up to the reader (is_quoted says whether it may be anything but text).
+ * An alias is expanded: a copy of the anchored nodes with their own places. Merge keys (`<<`) are ordinary keys.
+ * Scalars keep their text; what it means is up to the reader (is_quoted says whether it may be anything but text).
  *
  * A file with duplicate keys still gives a tree (its later entries are left out), so that further findings can be
  * collected; one that does not parse gives none.

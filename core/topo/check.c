@@ -106,7 +106,7 @@ static uint32_t unplaced_input(const struct sf_topology *topology, const struct 
     for (uint32_t i = 0; i < spec->input_count; i++)
         if (spec->inputs[i].kind == SF_INPUT_STEP && !order->is_placed[spec->inputs[i].index])
             return spec->inputs[i].index;
-    assert(!"a step that is not placed has an input that is not");
+    assert(false && "a step that is not placed has an input that is not");
     return step;
 }
 

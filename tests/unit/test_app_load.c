@@ -110,10 +110,12 @@ static void every_engine_key_reaches_its_setting(void **state)
     struct app_help help;
     app_help_load(&help,
                   "stoatflow:\n"
-                  "  watermark: {max-out-of-orderness-ms: 1, idleness-timeout-ms: 2, auto-interval-ms: 3, preview-delay-ms: 4}\n"
-                  "  processing: {lanes: 5, buffered-records-per-partition: 6, max-poll-records: 7, max-task-idle-ms: -1,\n"
-                  "               uncommitted-bytes-max: 70000, dispatch: direct}\n"
-                  "  commit-barrier: {interval-ms: 11, interval-factor: 2.25, min-interval-ms: 12, max-interval-ms: 13, timeout-ms: 14}\n"
+                  "  watermark: {max-out-of-orderness-ms: 1, idleness-timeout-ms: 2, auto-interval-ms: 3,\n"
+                  "              preview-delay-ms: 4}\n"
+                  "  processing: {lanes: 5, buffered-records-per-partition: 6, max-poll-records: 7,\n"
+                  "               max-task-idle-ms: -1, uncommitted-bytes-max: 70000, dispatch: direct}\n"
+                  "  commit-barrier: {interval-ms: 11, interval-factor: 2.25, min-interval-ms: 12,\n"
+                  "                   max-interval-ms: 13, timeout-ms: 14}\n"
                   "  changelog: {enabled: false, format: rows}\n"
                   "  session-timeout-ms: 15\n"
                   "  instance: blue\n"

@@ -12,15 +12,20 @@ struct shape {
     char text[1024];
 };
 
+static bool is_name(const char *name, const char *text, size_t length)
+{
+    return strncmp(name, text, length) == 0 && name[length] == '\0';
+}
+
 static bool find_input(const struct sf_topology *topology, const char *name, size_t length, struct sf_input *input_out)
 {
     for (uint32_t i = 0; i < topology->source_count; i++) {
-        if (strncmp(topology->sources[i].name, name, length) != 0 || topology->sources[i].name[length] != '\0') continue;
+        if (!is_name(topology->sources[i].name, name, length)) continue;
         *input_out = (struct sf_input){SF_INPUT_SOURCE, i};
         return true;
     }
     for (uint32_t i = 0; i < topology->step_count; i++) {
-        if (strncmp(topology->steps[i].name, name, length) != 0 || topology->steps[i].name[length] != '\0') continue;
+        if (!is_name(topology->steps[i].name, name, length)) continue;
         *input_out = (struct sf_input){SF_INPUT_STEP, i};
         return true;
     }
@@ -29,7 +34,9 @@ static bool find_input(const struct sf_topology *topology, const char *name, siz
 
 static enum sf_step_kind kind_of(char letter)
 {
-    return letter == 'f' ? SF_STEP_FILTER : letter == 'k' ? SF_STEP_KEY_BY : letter == 'm' ? SF_STEP_MERGE : SF_STEP_AGGREGATE;
+    if (letter == 'f') return SF_STEP_FILTER;
+    if (letter == 'k') return SF_STEP_KEY_BY;
+    return letter == 'm' ? SF_STEP_MERGE : SF_STEP_AGGREGATE;
 }
 
 /* Sources s and t; the steps' names first, so that they may stand in any order. */
