@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/app/spelling.h"
+#include "core/ops/expression.h"
 #include "core/text.h"
 
 struct aggregate_name {
@@ -27,18 +28,20 @@ static void say(char *why, size_t why_bytes, const char *const *parts)
 }
 #define SAY(why, why_bytes, ...) say((why), (why_bytes), (const char *const[]){__VA_ARGS__, NULL})
 
-static bool check(const char *text, size_t length, char *why, size_t why_bytes)
+/* `offset` is where the expression stands in the scalar. */
+static bool check(const char *text, size_t length, size_t offset, char *why, size_t why_bytes)
 {
-    if (strspn(text, " ") >= length) {
-        SAY(why, why_bytes, "an expression is expected here");
-        return false;
-    }
-    return true;
+    struct sf_expression_error error;
+    char position[SF_TEXT_INT_BYTES];
+    if (sf_expression_check(text, length, &error)) return true;
+    sf_text_of_int(position, (int64_t)(error.offset + offset) + 1);
+    SAY(why, why_bytes, error.text, " at character ", position, " of `", text - offset, "`");
+    return false;
 }
 
 bool sf_expressions_check(const char *text, char *why, size_t why_bytes)
 {
-    return check(text, strlen(text), why, why_bytes);
+    return check(text, strlen(text), 0, why, why_bytes);
 }
 
 static size_t name_length(const char *text)
@@ -89,7 +92,7 @@ bool sf_expressions_check_aggregate(const char *text, char *why, size_t why_byte
         SAY(why, why_bytes, "`", name->name, "` needs an expression: ", name->name, "($.field)");
         return false;
     }
-    return check(text + length + 1, whole - length - 2, why, why_bytes);
+    return check(text + length + 1, whole - length - 2, length + 1, why, why_bytes);
 }
 
 void sf_expressions_split_aggregate(const char *text, enum sf_aggregate_kind *kind_out, const char **expression_out,
