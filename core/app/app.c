@@ -8,7 +8,8 @@
 static void load_identity(struct sfi_loader *l, const struct sf_yaml_node *node)
 {
     const struct sf_yaml_node *id = sf_yaml_get(node, "id");
-    l->topology->application_id = sfi_read_text(l, id, "application");
+    l->topology->application_id = sfi_read_name(l, id);
+    if (l->topology->application_id == NULL) l->topology->application_id = sfi_placeholder(l, "application", 1);
     bool is_at_least_once = sf_yaml_is(sf_yaml_get(node, "guarantee"), "at-least-once");
     l->topology->guarantee = is_at_least_once ? SF_AT_LEAST_ONCE : SF_EXACTLY_ONCE;
 }

@@ -29,17 +29,17 @@ static void say(char *why, size_t why_bytes, const char *const *parts)
 #define SAY(why, why_bytes, ...) say((why), (why_bytes), (const char *const[]){__VA_ARGS__, NULL})
 
 /* `offset` is where the expression stands in the scalar. */
-static bool check(const char *text, size_t length, size_t offset, char *why, size_t why_bytes)
+static enum sf_expressions_verdict check(const char *text, size_t length, size_t offset, char *why, size_t why_bytes)
 {
     struct sf_expression_error error;
     char position[SF_TEXT_INT_BYTES];
-    if (sf_expression_check(text, length, &error)) return true;
+    if (sf_expression_check(text, length, &error)) return SF_EXPRESSIONS_GOOD;
     sf_text_of_int(position, (int64_t)(error.offset + offset) + 1);
     SAY(why, why_bytes, error.text, " at character ", position, " of `", text - offset, "`");
-    return false;
+    return SF_EXPRESSIONS_BAD;
 }
 
-bool sf_expressions_check(const char *text, char *why, size_t why_bytes)
+enum sf_expressions_verdict sf_expressions_check(const char *text, char *why, size_t why_bytes)
 {
     return check(text, strlen(text), 0, why, why_bytes);
 }
@@ -71,26 +71,26 @@ static void refuse_name(const char *text, size_t length, char *why, size_t why_b
         SAY(why, why_bytes, "unknown aggregation `", name, "`; it is count, sum(...), min(...) or max(...)");
 }
 
-bool sf_expressions_check_aggregate(const char *text, char *why, size_t why_bytes)
+enum sf_expressions_verdict sf_expressions_check_aggregate(const char *text, char *why, size_t why_bytes)
 {
     size_t length = name_length(text), whole = strlen(text);
     const struct aggregate_name *name = find_name(text, length);
     if (name == NULL) {
         refuse_name(text, length, why, why_bytes);
-        return false;
+        return SF_EXPRESSIONS_BAD;
     }
     if (name->is_later) {
         SAY(why, why_bytes, "`", name->name, "` is not yet supported");
-        return false;
+        return SF_EXPRESSIONS_LATER;
     }
     if (name->kind == SF_AGGREGATE_COUNT) {
-        if (length == whole) return true;
+        if (length == whole) return SF_EXPRESSIONS_GOOD;
         SAY(why, why_bytes, "`count` stands alone, without parentheses");
-        return false;
+        return SF_EXPRESSIONS_BAD;
     }
     if (whole < length + 2 || text[length] != '(' || text[whole - 1] != ')') {
         SAY(why, why_bytes, "`", name->name, "` needs an expression: ", name->name, "($.field)");
-        return false;
+        return SF_EXPRESSIONS_BAD;
     }
     return check(text + length + 1, whole - length - 2, length + 1, why, why_bytes);
 }

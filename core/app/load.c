@@ -33,6 +33,12 @@ const char *sfi_read_text(struct sfi_loader *l, const struct sf_yaml_node *node,
     return fallback != NULL ? sf_topology_text(l->topology, fallback, strlen(fallback)) : NULL;
 }
 
+const char *sfi_read_name(struct sfi_loader *l, const struct sf_yaml_node *node)
+{
+    if (node == NULL || node->kind != SF_YAML_SCALAR || !sf_value_is_name(node->text)) return NULL;
+    return sfi_read_text(l, node, NULL);
+}
+
 const char *sfi_placeholder(struct sfi_loader *l, const char *what, uint32_t number)
 {
     char name[64];

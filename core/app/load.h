@@ -30,6 +30,8 @@ int64_t sfi_read_span(const struct sf_yaml_node *node, int64_t fallback_ms);
 bool sfi_read_bool(const struct sf_yaml_node *node, bool fallback);
 /* Copied into the topology; `fallback` (also copied) where there is no scalar of at least one byte. */
 const char *sfi_read_text(struct sfi_loader *l, const struct sf_yaml_node *node, const char *fallback);
+/* The same for a name; NULL where it is none that the walk takes. */
+const char *sfi_read_name(struct sfi_loader *l, const struct sf_yaml_node *node);
 /* "<what>-<number>": a name for what has none, so that loading can go on. */
 const char *sfi_placeholder(struct sfi_loader *l, const char *what, uint32_t number);
 /* Where a value is named: its key, else itself. */

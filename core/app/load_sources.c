@@ -22,7 +22,8 @@ static const struct sfi_word strategy_words[] = {{"bounded-out-of-orderness", SF
                                                  {"none", SF_STRATEGY_NONE},
                                                  {NULL, 0}};
 
-static void load_watermark(struct sfi_loader *l, const struct sf_yaml_node *node, struct sf_source_spec *source)
+static void load_watermark(struct sfi_loader *l, const struct sf_yaml_node *node, struct sf_source_spec *source,
+                           bool is_serde_good)
 {
     struct sf_watermark_spec *watermark = &source->watermark;
     *watermark = (struct sf_watermark_spec){
@@ -42,7 +43,7 @@ static void load_watermark(struct sfi_loader *l, const struct sf_yaml_node *node
         SFI_REFUSE(l, "V8", sfi_place(bound),
                    "`max-out-of-orderness` belongs to the strategy bounded-out-of-orderness; source `", source->name,
                    "` has another");
-    if (watermark->timestamp_path != NULL && source->value != SF_SERDE_JSON)
+    if (watermark->timestamp_path != NULL && source->value != SF_SERDE_JSON && is_serde_good)
         SFI_REFUSE(l, "W6", sfi_place(sf_yaml_get(node, "timestamp")), "source `", source->name,
                    "` takes its timestamp from a field, which needs `value: json`");
 }
@@ -71,7 +72,7 @@ static void load_source(struct sfi_loader *l, const struct sf_yaml_node *node, u
     source->name = sfi_read_text(l, node->key, NULL);
     if (source->name == NULL) source->name = sfi_placeholder(l, "source", index + 1);
     const struct sf_yaml_node *topic = sf_yaml_get(node, "topic");
-    source->topic = sfi_read_text(l, topic, NULL);
+    source->topic = sfi_read_name(l, topic);
     if (source->topic == NULL) source->topic = sfi_placeholder(l, "topic", index + 1);
     source->key = (enum sf_serde)sfi_read_word(sf_yaml_get(node, "key"), serde_words);
     source->value = (enum sf_serde)sfi_read_word(sf_yaml_get(node, "value"), serde_words);
@@ -83,7 +84,9 @@ static void load_source(struct sfi_loader *l, const struct sf_yaml_node *node, u
         (enum sf_on_error)sfi_read_word(sf_yaml_get(node, "on-deserialization-error"), error_words);
     source->is_validated = sfi_read_bool(sf_yaml_get(node, "validate"), false);
     load_future(l, node, source);
-    load_watermark(l, sf_yaml_get(node, "watermark"), source);
+    const struct sf_yaml_node *value = sf_yaml_get(node, "value");
+    bool is_serde_good = value == NULL || source->value != SF_SERDE_BYTES || sf_yaml_is(value, "bytes");
+    load_watermark(l, sf_yaml_get(node, "watermark"), source, is_serde_good);
 }
 
 void sfi_load_sources(struct sfi_loader *l, const struct sf_yaml_node *sources)

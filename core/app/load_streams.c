@@ -90,7 +90,8 @@ static void load_store(struct sfi_loader *l, const struct sf_yaml_node *node, st
 {
     int64_t least = step->window.size_ms + step->window.grace_ms;
     step->store.place = node != NULL ? sfi_place(node) : step->place;
-    step->store.name = sfi_read_text(l, sf_yaml_get(node, "name"), step->name);
+    step->store.name = sfi_read_name(l, sf_yaml_get(node, "name"));
+    if (step->store.name == NULL) step->store.name = step->name;
     step->store.is_persistent = !sf_yaml_is(sf_yaml_get(node, "kind"), "in-memory");
     step->store.retention_ms = sfi_read_span(sf_yaml_get(node, "retention"), least);
     if (step->store.retention_ms < 0) step->store.retention_ms = least;
@@ -104,7 +105,8 @@ static void load_aggregate(struct sfi_loader *l, const struct sf_yaml_node *node
     aggregate->name = sfi_read_text(l, node->key, "field");
     aggregate->place = sfi_place(node);
     aggregate->kind = SF_AGGREGATE_COUNT;
-    if (node->kind != SF_YAML_SCALAR || !sf_expressions_check_aggregate(node->text, why, sizeof why)) return;
+    if (node->kind != SF_YAML_SCALAR) return;
+    if (sf_expressions_check_aggregate(node->text, why, sizeof why) != SF_EXPRESSIONS_GOOD) return;
     sf_expressions_split_aggregate(node->text, &aggregate->kind, &expression, &length);
     if (expression != NULL) aggregate->expression = sf_topology_text(l->topology, expression, length);
 }
@@ -231,7 +233,7 @@ static void load_names(struct sfi_loader *l, const struct sf_yaml_node *streams)
         struct sf_step_spec *step = &l->topology->steps[i];
         const struct sf_yaml_node *name = sf_yaml_get(node, "name");
         step->place = node->place;
-        step->name = sfi_read_text(l, name, NULL);
+        step->name = sfi_read_name(l, name);
         if (step->name == NULL) step->name = sfi_placeholder(l, "step", i + 1);
     }
 }
@@ -269,7 +271,7 @@ void sfi_load_sinks(struct sfi_loader *l, const struct sf_yaml_node *sinks)
     for (uint32_t i = 0; i < count; i++, node = node->next) {
         struct sf_sink_spec *sink = &l->topology->sinks[l->topology->sink_count++];
         sink->place = node->place;
-        sink->topic = sfi_read_text(l, sf_yaml_get(node, "topic"), NULL);
+        sink->topic = sfi_read_name(l, sf_yaml_get(node, "topic"));
         if (sink->topic == NULL) sink->topic = sfi_placeholder(l, "topic", i + 1);
         sink->from = resolve(l, sf_yaml_get(node, "from"));
         sink->value = (enum sf_serde)sfi_read_word(sf_yaml_get(node, "value"), sink_words);

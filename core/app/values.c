@@ -4,6 +4,7 @@
 
 #include "core/time/event_time.h"
 
+#define SFI_NAME_BYTES_MAX 200u
 #define SFI_DAY_MS INT64_C(86400000)
 
 static bool is_digit(char c)
@@ -199,6 +200,14 @@ bool sf_value_bool(const char *text, bool *value_out)
     if (!is_true && strcmp(text, "false") != 0) return false;
     *value_out = is_true;
     return true;
+}
+
+bool sf_value_is_name(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t length = strlen(text);
+    if (length == 0 || length > SFI_NAME_BYTES_MAX || strspn(text, letters) != length) return false;
+    return strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
 }
 
 bool sf_value_is_path(const char *text)

@@ -9,7 +9,6 @@
 #include "core/text.h"
 
 #define SFI_WHERE_BYTES 160u
-#define SFI_NAME_BYTES_MAX 200u
 #define SFI_PREFIX "stoatflow."
 
 struct walker {
@@ -61,14 +60,6 @@ static void refuse_value(struct walker *w, const struct sf_yaml_node *node, cons
     else
         REFUSE(w, "V8", node->place, where_of(w), " must be ", expected, ", not a ",
                node->kind == SF_YAML_MAPPING ? "mapping" : "list");
-}
-
-static bool is_name(const struct sf_yaml_node *node)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    return node->text_length > 0 && node->text_length <= SFI_NAME_BYTES_MAX &&
-           strspn(node->text, letters) == node->text_length && strcmp(node->text, ".") != 0 &&
-           strcmp(node->text, "..") != 0;
 }
 
 static void refuse_word(struct walker *w, const struct sf_yaml_node *node, const struct sf_schema *schema)
@@ -146,7 +137,7 @@ static const char *expected_of(const struct sf_yaml_node *node, enum sf_schema_t
     bool is_true = false;
     enum sf_moment_kind kind;
     if (type == SF_SCHEMA_NAME)
-        return is_name(node) ? NULL : "a name of the characters a-z A-Z 0-9 . _ -";
+        return sf_value_is_name(node->text) ? NULL : "a name of the characters a-z A-Z 0-9 . _ -";
     if (type == SF_SCHEMA_BOOL)
         return !node->is_quoted && sf_value_bool(node->text, &is_true) ? NULL : "true or false";
     if (type == SF_SCHEMA_TIME)
@@ -162,9 +153,11 @@ static const char *expected_of(const struct sf_yaml_node *node, enum sf_schema_t
 static void walk_expression(struct walker *w, const struct sf_yaml_node *node, enum sf_schema_type type)
 {
     char why[160];
-    bool is_good = type == SF_SCHEMA_AGGREGATE ? sf_expressions_check_aggregate(node->text, why, sizeof why)
-                                               : sf_expressions_check(node->text, why, sizeof why);
-    if (!is_good) REFUSE(w, "V8", node->place, where_of(w), ": ", why);
+    enum sf_expressions_verdict verdict = type == SF_SCHEMA_AGGREGATE
+                                              ? sf_expressions_check_aggregate(node->text, why, sizeof why)
+                                              : sf_expressions_check(node->text, why, sizeof why);
+    if (verdict == SF_EXPRESSIONS_GOOD) return;
+    REFUSE(w, verdict == SF_EXPRESSIONS_LATER ? "later" : "V8", node->place, where_of(w), ": ", why);
 }
 
 static bool is_scalar_type(enum sf_schema_type type)

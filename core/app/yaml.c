@@ -106,6 +106,10 @@ static bool set_text(struct reader *r, struct sf_yaml_node *node, struct fy_toke
     size_t length = 0;
     const char *text = fy_token_get_text(token, &length);
     if (text == NULL) length = 0;
+    enum fy_scalar_style style = fy_token_scalar_style(token);
+    node->is_quoted = style != FYSS_PLAIN;
+    bool is_marked_inside = style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED; /* behind its quote */
+    if (is_marked_inside && node->place.column > 1) node->place.column--;
     if (length > SF_YAML_BYTES_MAX || (length > 0 && memchr(text, '\0', length) != NULL)) {
         REFUSE(r->findings, node->place, "a text holds a NUL (an escape such as \\0)");
         return false;
@@ -114,7 +118,6 @@ static bool set_text(struct reader *r, struct sf_yaml_node *node, struct fy_toke
     if (length > 0) memcpy(copy, text, length);
     node->text = copy;
     node->text_length = (uint32_t)length;
-    node->is_quoted = fy_token_scalar_style(token) != FYSS_PLAIN;
     return true;
 }
 
@@ -199,6 +202,7 @@ static struct sf_yaml_node *copy_node(struct reader *r, const struct sf_yaml_nod
 
 static bool read_alias(struct reader *r, struct fy_token *token)
 {
+    if (r->place.column > 1) r->place.column--; /* libfyaml's mark is behind the `*` */
     size_t length = 0;
     const char *text = fy_token_get_text(token, &length);
     int index = text != NULL ? find_anchor(r, text, length) : -1;
