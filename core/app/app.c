@@ -87,7 +87,10 @@ struct sf_topology *sf_app_load_node(const struct sf_yaml_node *node, const char
 struct sf_topology *sf_app_load(const char *text, size_t length, struct sf_alloc alloc, struct sf_findings *findings)
 {
     struct sf_yaml_tree *tree = sf_yaml_parse(text, length, alloc, findings);
-    if (tree == NULL) return NULL;
+    if (tree == NULL) {
+        sf_findings_sort(findings); /* duplicate keys come before what stopped it */
+        return NULL;
+    }
     uint32_t errors = findings->error_count;
     struct sf_topology *topology = sf_app_load_node(sf_yaml_root(tree), "", alloc, findings);
     sf_yaml_destroy(tree);
