@@ -104,9 +104,11 @@ static bool write_double(const struct sf_value *value, struct sf_json_writer *wr
 /* A string that came as bytes was never checked. */
 static bool write_json(const struct sf_value *value, struct sf_json_writer *writer, struct sf_fault *fault_out)
 {
-    const char *end = value->text + value->len;
-    if (value->kind == SF_VALUE_STRING && sfi_utf8_check(value->text, end) != end)
-        return sf_fault_set(fault_out, SF_FAULT_PROCESSING, 0, "a string in JSON must be UTF-8");
+    if (value->kind == SF_VALUE_STRING) {
+        const char *end = value->text + value->len;
+        if (sfi_utf8_check(value->text, end) != end)
+            return sf_fault_set(fault_out, SF_FAULT_PROCESSING, 0, "a string in JSON must be UTF-8");
+    }
     sf_json_put_value(writer, value);
     return true;
 }

@@ -78,7 +78,8 @@ static void bench_doubles(void)
 
 int main(void)
 {
-    static const char json[] = "{\"event_time\":1790071200123,\"user\":\"user-000123\",\"amount\":125,\"currency\":\"EUR\","
+    static const char json[] = "{\"event_time\":1790071200123,\"user\":\"user-000123\",\"amount\":125,"
+                               "\"currency\":\"EUR\","
                                "\"items\":[1,2,3],\"note\":\"standard delivery\",\"flag\":true,\"d\":1.5}";
     printf("record of %zu bytes\n", sizeof json - 1);
     bench_eval("$.event_time", "$.event_time", json);
