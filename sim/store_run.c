@@ -39,9 +39,13 @@ static enum sf_status iter_next(void *self, struct sf_store_slice *key_out, stru
     struct sfi_store_iter *iter = self;
     if (iter->store->entry == NULL || iter->is_ended) return SF_END;
     if ((iter->store->seat->disk->faults & SF_SIM_DISK_READ_IO) != 0) return SF_E_IO;
-    struct sfi_row *row = first_row(iter);
-    if (iter->is_started) row = iter->range.is_reverse ? iter->row->prev : iter->row->next[0];
-    for (; row != NULL && is_in_range(iter, sfi_row_key(row)); row = iter->range.is_reverse ? row->prev : row->next[0]) {
+    bool is_reverse = iter->range.is_reverse;
+    struct sfi_row *row = NULL;
+    if (!iter->is_started)
+        row = first_row(iter);
+    else
+        row = is_reverse ? iter->row->prev : iter->row->next[0];
+    for (; row != NULL && is_in_range(iter, sfi_row_key(row)); row = is_reverse ? row->prev : row->next[0]) {
         const struct sfi_version *version = sfi_row_as_of(row, iter->batch);
         if (version == NULL) continue;
         iter->is_started = true;

@@ -72,12 +72,15 @@ static void sync_all(const struct store_suite *suite, struct store_world world, 
 }
 
 /* The rows of a range as text, "key=value" each: bytes outside of letters and digits as two hexadecimal digits. */
-static void append_slice(char *to, struct sf_store_slice slice)
+static size_t append_slice(char *to, size_t cap, struct sf_store_slice slice)
 {
+    size_t len = 0;
     for (uint32_t i = 0; i < slice.len; i++) {
         bool is_plain = slice.data[i] >= '0' && slice.data[i] <= 'z';
-        (void)sprintf(to + strlen(to), is_plain ? "%c" : "%02x", slice.data[i]);
+        len += (size_t)snprintf(to + len, cap - len, is_plain ? "%c" : "%02x", slice.data[i]);
+        CHECK(len < cap);
     }
+    return len;
 }
 
 static const char *rows_of_iter(struct sf_store_iter iter)
@@ -85,12 +88,14 @@ static const char *rows_of_iter(struct sf_store_iter iter)
     static char rows[4096];
     struct sf_store_slice key, value;
     enum sf_status status;
+    size_t len = 0;
     rows[0] = '\0';
     while ((status = sf_store_iter_next(iter, &key, &value)) == SF_OK) {
-        if (rows[0] != '\0') (void)strcat(rows, " ");
-        append_slice(rows, key);
-        (void)strcat(rows, "=");
-        append_slice(rows, value);
+        if (len > 0) rows[len++] = ' ';
+        len += append_slice(rows + len, sizeof rows - 2 - len, key);
+        rows[len++] = '=';
+        rows[len] = '\0';
+        len += append_slice(rows + len, sizeof rows - 2 - len, value);
     }
     CHECK_EQ(status, SF_END);
     CHECK_EQ(sf_store_iter_next(iter, &key, &value), SF_END);
