@@ -57,7 +57,7 @@ struct sf_ingest_config {
     struct sf_edge *to_commit;     /* CUT */
     struct sf_edge *from_commit;   /* COMMITTED */
     struct sf_edge *to_engine;     /* STOPPED, RESUMED, FAULT */
-    struct sf_edge *from_engine;   /* STOP, RESET, FINISH */
+    struct sf_edge *from_engine;   /* STOP, RESET, FINISH, FIX; edges of engine and driver: generation 0 both ways */
     struct sf_edge *from_driver;   /* FIX; NULL: none */
 };
 
@@ -93,14 +93,18 @@ struct sf_watermark_view {
     uint32_t partition_count;
     uint32_t holder;         /* index of the partition that is the minimum; UINT32_MAX: none counts */
     enum sf_hold_why why;
+    uint32_t previewing_count; /* partitions that count with a preview (M3) */
+    uint64_t long_waits;       /* waits of D5 that took more than a minute */
 };
 
 void sf_ingest_view(const struct sf_ingest *ingest, struct sf_wall_ts wall, struct sf_watermark_view *view_out);
 /* Partition `index` in order of (topic bytes, partition). */
 void sf_ingest_partition_view(const struct sf_ingest *ingest, uint32_t index, struct sf_wall_ts wall,
                               struct sf_partition_view *view_out);
-/* Totals of committed epochs by source index, and what the running epoch has on top (M6). */
+/* Totals of committed epochs, by source index (M6). */
 const struct sf_source_counts *sf_ingest_counts(const struct sf_ingest *ingest);
+/* What the running epoch has on top; a barrier under way is in neither. */
+const struct sf_source_counts *sf_ingest_counts_running(const struct sf_ingest *ingest);
 /* Everything is dispatched that was polled, every partition is caught up, no barrier is under way or owed (B3). */
 bool sf_ingest_is_settled(const struct sf_ingest *ingest);
 
