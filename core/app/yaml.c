@@ -1,29 +1,22 @@
 #include "core/app/yaml.h"
 
 #include <assert.h>
-#include <stdalign.h>
 #include <string.h>
 
 #include <libfyaml.h>
 
 #include "core/app/utf8.h"
+#include "core/arena.h"
 #include "core/hash.h"
 #include "core/text.h"
 
-#define SFI_CHUNK_BYTES (32u << 10)
 #define SFI_PAIRWISE_MAX 8u /* mappings up to this size are searched for duplicates without a table */
 
 #define REFUSE(findings, place, ...)                                                                                   \
     sf_findings_add((findings), SF_FINDING_ERROR, "yaml", (place), (const char *const[]){__VA_ARGS__, NULL})
 
-struct chunk {
-    struct chunk *older;
-    size_t used, bytes;
-};
-
 struct sf_yaml_tree {
-    struct sf_alloc alloc;
-    struct chunk *chunks;
+    struct sf_arena arena;
     struct sf_yaml_node *root;
 };
 
@@ -53,38 +46,6 @@ struct reader {
     uint32_t anchor_count;
 };
 
-/* ---- memory ---- */
-
-static void *take(struct sf_yaml_tree *tree, size_t bytes)
-{
-    const size_t align = alignof(max_align_t);
-    const size_t header = (sizeof(struct chunk) + align - 1) / align * align;
-    bytes = (bytes + align - 1) / align * align;
-    struct chunk *chunk = tree->chunks;
-    if (chunk == NULL || chunk->bytes - chunk->used < bytes) {
-        size_t room = bytes > SFI_CHUNK_BYTES ? bytes : SFI_CHUNK_BYTES;
-        chunk = sf_malloc(tree->alloc, header + room);
-        *chunk = (struct chunk){.older = tree->chunks, .used = header, .bytes = header + room};
-        tree->chunks = chunk;
-    }
-    void *taken = (unsigned char *)chunk + chunk->used;
-    chunk->used += bytes;
-    memset(taken, 0, bytes);
-    return taken;
-}
-
-void sf_yaml_destroy(struct sf_yaml_tree *tree)
-{
-    if (tree == NULL) return;
-    struct sf_alloc alloc = tree->alloc;
-    for (struct chunk *chunk = tree->chunks; chunk != NULL;) {
-        struct chunk *older = chunk->older;
-        sf_free(alloc, chunk, chunk->bytes);
-        chunk = older;
-    }
-    sf_free(alloc, tree, sizeof *tree);
-}
-
 /* ---- nodes ---- */
 
 static struct sf_yaml_node *new_node(struct reader *r, enum sf_yaml_kind kind)
@@ -94,7 +55,7 @@ static struct sf_yaml_node *new_node(struct reader *r, enum sf_yaml_kind kind)
         return NULL;
     }
     r->node_count++;
-    struct sf_yaml_node *node = take(r->tree, sizeof *node);
+    struct sf_yaml_node *node = sf_arena_take(&r->tree->arena, sizeof *node);
     node->kind = kind;
     node->place = r->place;
     node->text = "";
@@ -114,9 +75,7 @@ static bool set_text(struct reader *r, struct sf_yaml_node *node, struct fy_toke
         REFUSE(r->findings, node->place, "a text holds a NUL (an escape such as \\0)");
         return false;
     }
-    char *copy = take(r->tree, length + 1);
-    if (length > 0) memcpy(copy, text, length);
-    node->text = copy;
+    node->text = sf_arena_text(&r->tree->arena, text, length);
     node->text_length = (uint32_t)length;
     return true;
 }
@@ -170,9 +129,7 @@ static int add_anchor(struct reader *r, struct fy_token *token)
     }
     size_t length = 0;
     const char *text = fy_token_get_text(token, &length);
-    char *name = take(r->tree, length + 1);
-    if (length > 0) memcpy(name, text, length);
-    r->anchors[r->anchor_count] = (struct anchor){.name = name};
+    r->anchors[r->anchor_count] = (struct anchor){.name = sf_arena_text(&r->tree->arena, text, length)};
     return (int)r->anchor_count++;
 }
 
@@ -256,7 +213,7 @@ static void drop_duplicates(struct reader *r, struct sf_yaml_node *map)
     size_t size = 16;
     while (size < 2 * (size_t)map->child_count) size *= 2;
     bool is_hashed = map->child_count > SFI_PAIRWISE_MAX;
-    const struct sf_yaml_node **table = is_hashed ? sf_calloc(r->tree->alloc, size, sizeof(void *)) : NULL;
+    const struct sf_yaml_node **table = is_hashed ? sf_calloc(r->tree->arena.alloc, size, sizeof(void *)) : NULL;
     struct sf_yaml_node **link = &map->first;
     while (*link != NULL) {
         const struct sf_yaml_node *before = is_hashed ? find_hashed(table, size, *link) : find_pairwise(map, *link);
@@ -268,7 +225,7 @@ static void drop_duplicates(struct reader *r, struct sf_yaml_node *map)
         *link = (*link)->next;
         map->child_count--;
     }
-    if (is_hashed) sf_cfree(r->tree->alloc, table, size, sizeof(void *));
+    if (is_hashed) sf_cfree(r->tree->arena.alloc, table, size, sizeof(void *));
 }
 
 /* ---- events ---- */
@@ -419,7 +376,8 @@ struct sf_yaml_tree *sf_yaml_parse(const char *text, size_t length, struct sf_al
         return NULL;
     }
     struct sf_yaml_tree *tree = sf_malloc(alloc, sizeof *tree);
-    *tree = (struct sf_yaml_tree){.alloc = alloc};
+    *tree = (struct sf_yaml_tree){.root = NULL};
+    sf_arena_init(&tree->arena, alloc);
     struct reader *reader = sf_calloc(alloc, 1, sizeof *reader);
     *reader = (struct reader){.tree = tree, .findings = findings, .place = place};
     bool is_read = length > 0 && parse(reader, text, length);
@@ -431,6 +389,14 @@ struct sf_yaml_tree *sf_yaml_parse(const char *text, size_t length, struct sf_al
     if (is_read) return tree;
     sf_yaml_destroy(tree);
     return NULL;
+}
+
+void sf_yaml_destroy(struct sf_yaml_tree *tree)
+{
+    if (tree == NULL) return;
+    struct sf_alloc alloc = tree->arena.alloc;
+    sf_arena_deinit(&tree->arena);
+    sf_free(alloc, tree, sizeof *tree);
 }
 
 const struct sf_yaml_node *sf_yaml_root(const struct sf_yaml_tree *tree)

@@ -1,25 +1,5 @@
 #include "core/topo/topology.h"
 
-#include <assert.h>
-#include <stdalign.h>
-#include <string.h>
-
-#define SFI_CHUNK_BYTES 4096u
-
-/* Memory of a topology: chunks that are only ever filled, newest first. */
-struct sf_topology_chunk {
-    struct sf_topology_chunk *older;
-    size_t used;  /* of the bytes behind this header */
-    size_t bytes; /* behind this header */
-};
-
-/* The header's size, rounded up so that what follows it is aligned for anything. */
-static size_t header_bytes(void)
-{
-    const size_t align = alignof(max_align_t);
-    return (sizeof(struct sf_topology_chunk) + align - 1) / align * align;
-}
-
 static void set_defaults(struct sf_settings *settings)
 {
     *settings = (struct sf_settings){
@@ -48,7 +28,7 @@ static void set_defaults(struct sf_settings *settings)
 struct sf_topology *sf_topology_new(struct sf_alloc alloc)
 {
     struct sf_topology *topology = sf_calloc(alloc, 1, sizeof *topology);
-    topology->alloc = alloc;
+    sf_arena_init(&topology->arena, alloc);
     set_defaults(&topology->settings);
     return topology;
 }
@@ -56,38 +36,17 @@ struct sf_topology *sf_topology_new(struct sf_alloc alloc)
 void sf_topology_destroy(struct sf_topology *topology)
 {
     if (topology == NULL) return;
-    struct sf_alloc alloc = topology->alloc;
-    struct sf_topology_chunk *chunk = topology->chunks;
-    while (chunk != NULL) {
-        struct sf_topology_chunk *older = chunk->older;
-        sf_free(alloc, chunk, header_bytes() + chunk->bytes);
-        chunk = older;
-    }
+    struct sf_alloc alloc = topology->arena.alloc;
+    sf_arena_deinit(&topology->arena);
     sf_cfree(alloc, topology, 1, sizeof *topology);
 }
 
 void *sf_topology_take(struct sf_topology *topology, size_t bytes)
 {
-    const size_t align = alignof(max_align_t);
-    assert(bytes > 0 && bytes < SIZE_MAX / 2);
-    bytes = (bytes + align - 1) / align * align;
-    struct sf_topology_chunk *chunk = topology->chunks;
-    if (chunk == NULL || chunk->bytes - chunk->used < bytes) {
-        size_t room = bytes > SFI_CHUNK_BYTES ? bytes : SFI_CHUNK_BYTES;
-        chunk = sf_malloc(topology->alloc, header_bytes() + room);
-        *chunk = (struct sf_topology_chunk){.older = topology->chunks, .bytes = room};
-        topology->chunks = chunk;
-    }
-    void *taken = (unsigned char *)chunk + header_bytes() + chunk->used;
-    chunk->used += bytes;
-    memset(taken, 0, bytes);
-    return taken;
+    return sf_arena_take(&topology->arena, bytes);
 }
 
 const char *sf_topology_text(struct sf_topology *topology, const char *text, size_t len)
 {
-    assert(text != NULL || len == 0);
-    char *copy = sf_topology_take(topology, len + 1);
-    if (len > 0) memcpy(copy, text, len);
-    return copy;
+    return sf_arena_text(&topology->arena, text, len);
 }

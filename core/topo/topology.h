@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/mem.h"
+#include "core/arena.h"
 
 #define SF_SPAN_NONE INT64_MIN
 #define SF_LANES_MAX 128u
@@ -182,8 +182,6 @@ struct sf_kafka_setting {
     struct sf_place place;
 };
 
-struct sf_topology_chunk;
-
 struct sf_topology {
     const char *application_id;
     enum sf_guarantee guarantee;
@@ -196,8 +194,7 @@ struct sf_topology {
     uint32_t sink_count;
     struct sf_kafka_setting *kafka;
     uint32_t kafka_count;
-    struct sf_alloc alloc;
-    struct sf_topology_chunk *chunks; /* all memory of this topology */
+    struct sf_arena arena; /* all memory of this topology */
 };
 
 /* An empty topology with default settings. */
