@@ -96,7 +96,7 @@ struct sf_scenario_point {
     uint16_t note;       /* enum sf_note_code */
     int64_t epoch;       /* n; SF_SCENARIO_ANY: `*`, or the point has none */
     bool is_epoch_any;   /* `*`: the seed chooses which */
-    int64_t step;        /* s: a step's index, which stands for its sub-topology; SF_SCENARIO_ANY: none or the only one */
+    int64_t step;        /* s: the index of a step of its sub-topology; SF_SCENARIO_ANY: none, or the only one */
     int64_t lane;        /* i; SF_SCENARIO_ANY: none */
 };
 
