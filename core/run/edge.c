@@ -65,17 +65,8 @@ void sf_edge_collect(struct sf_edge *edge)
     while (sf_port_visible(&edge->back) > 0) {
         struct sf_block *block = edge->return_ring[edge->back.consumed & edge->mask];
         edge->back.consumed++;
-        if (block->is_extra) {
-            /* its credit was a block of ours, parked in `next` */
-            struct sf_block *parked = block->next;
-            free_extra(edge, block);
-            block = parked;
-        }
-        block->next = edge->free_blocks;
-        edge->free_blocks = block;
-        edge->free_count++;
+        sf_edge_untake(edge, block);
     }
-    assert(edge->free_count <= edge->data_blocks);
 }
 
 struct sf_block *sf_edge_take(struct sf_edge *edge)
@@ -91,13 +82,38 @@ struct sf_block *sf_edge_take(struct sf_edge *edge)
     return block;
 }
 
+struct sf_block *sf_edge_make_extra(struct sf_edge *edge, uint32_t bytes)
+{
+    struct sf_block *block = sf_malloc(edge->alloc, block_stride(bytes));
+    *block = (struct sf_block){.capacity = bytes, .is_extra = true};
+    return block;
+}
+
+/* The credit of an extra block is a block of ours, parked in its `next`. */
+bool sf_edge_pay(struct sf_edge *edge, struct sf_block *extra)
+{
+    assert(extra->is_extra && extra->next == NULL);
+    extra->next = sf_edge_take(edge);
+    return extra->next != NULL;
+}
+
 struct sf_block *sf_edge_take_extra(struct sf_edge *edge, uint32_t bytes)
 {
-    struct sf_block *credit = sf_edge_take(edge);
-    if (credit == NULL) return NULL;
-    struct sf_block *block = sf_malloc(edge->alloc, block_stride(bytes));
-    *block = (struct sf_block){.next = credit, .capacity = bytes, .is_extra = true};
-    return block;
+    if (edge->free_blocks == NULL) sf_edge_collect(edge);
+    if (edge->free_blocks == NULL) return NULL;
+    struct sf_block *extra = sf_edge_make_extra(edge, bytes);
+    bool is_paid = sf_edge_pay(edge, extra);
+    assert(is_paid);
+    (void)is_paid;
+    return extra;
+}
+
+static void put_free(struct sf_edge *edge, struct sf_block *block)
+{
+    block->next = edge->free_blocks;
+    edge->free_blocks = block;
+    edge->free_count++;
+    assert(edge->free_count <= edge->data_blocks);
 }
 
 void sf_edge_untake(struct sf_edge *edge, struct sf_block *block)
@@ -107,9 +123,7 @@ void sf_edge_untake(struct sf_edge *edge, struct sf_block *block)
         free_extra(edge, block);
         block = parked;
     }
-    block->next = edge->free_blocks;
-    edge->free_blocks = block;
-    edge->free_count++;
+    if (block != NULL) put_free(edge, block);
 }
 
 void sf_edge_push(struct sf_edge *edge, const struct sf_msg *msg)

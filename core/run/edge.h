@@ -124,9 +124,14 @@ void sf_edge_deinit(struct sf_edge *edge);
 void sf_edge_collect(struct sf_edge *edge);
 /* A free block, used and count 0, or NULL: no credit now. */
 struct sf_block *sf_edge_take(struct sf_edge *edge);
-/* A block for one message of `bytes` > block_bytes; costs a credit: NULL if none. Freed when it comes back. */
+/* An extra block of any size, made at once, credit or not. It may be pushed once sf_edge_pay has found it a credit;
+ * freed when it comes back. */
+struct sf_block *sf_edge_make_extra(struct sf_edge *edge, uint32_t bytes);
+/* False: no credit now. */
+bool sf_edge_pay(struct sf_edge *edge, struct sf_block *extra);
+/* Both in one: NULL if there is no credit. */
 struct sf_block *sf_edge_take_extra(struct sf_edge *edge, uint32_t bytes);
-/* A block that was taken and not used. */
+/* A block that was taken or made, and is not needed. */
 void sf_edge_untake(struct sf_edge *edge, struct sf_block *block);
 /* Publish; wakes the consumer. There is always room: data has taken a block, control has its slots (asserted). A
  * control message that finds no room is a protocol with no bound: a bug of ours. */

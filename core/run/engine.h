@@ -67,8 +67,8 @@ struct sf_engine_config {
 
 struct sf_engine;
 
-/* Spawns its task. Fails on what the factory refuses (a bad client setting), with nothing spawned. */
-struct sf_engine *sf_engine_new(const struct sf_engine_config *config, struct sf_error *error);
+/* Spawns its task. What the world refuses (a bad client setting, no broker) ends the engine, through `ended`. */
+struct sf_engine *sf_engine_new(const struct sf_engine_config *config);
 /* The scheduler must not run any of its tasks any more. Frees all; leaves the world's clients closed. */
 void sf_engine_destroy(struct sf_engine *engine);
 

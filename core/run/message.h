@@ -19,6 +19,9 @@
 #define SF_OUT_RESULTS 0u
 #define SF_OUT_CHANGES 1u
 #define SF_OUT_FRONTIERS 2u
+/* commit -> persist only: block of struct sf_position; ends of changelog partitions as of the epochs that the next
+ * COMMITTED names. Left out when there is no credit: older positions stay true lower bounds (K4). */
+#define SF_OUT_POSITIONS 3u
 
 /* flags of WORK: why */
 #define SF_WORK_RESULTS 1u /* results were emitted or are due (B3) */
@@ -31,6 +34,7 @@
 #define SF_SESSION_OPEN 1u      /* close the producer if there is one, open a new one, init */
 #define SF_SESSION_ABORT 2u     /* abort the open transaction */
 #define SF_SESSION_COMMITTED 3u /* the commit in doubt, of `epoch`, has proved committed: publish it, go on */
+#define SF_SESSION_JOIN 4u      /* become a member of the group: OWNER follows when it is the owner */
 
 /* flags of OWNER from commit */
 #define SF_OWNER_GRANTED 1u

@@ -25,17 +25,22 @@ static uint32_t placed_count(const struct sf_ring *ring)
     return placed;
 }
 
-static void drop_oldest(struct sf_ring *ring)
+static void drop(struct sf_ring *ring, uint32_t at)
 {
-    memmove(ring->stamps, ring->stamps + 1, (ring->count - 1) * sizeof ring->stamps[0]);
+    memmove(ring->stamps + at, ring->stamps + at + 1, (ring->count - at - 1) * sizeof ring->stamps[0]);
     ring->count--;
 }
 
 static void append(struct sf_ring *ring, uint64_t epoch, int64_t w)
 {
-    /* two places more than needed: a fall-back takes away the stamps of an epoch that did not commit */
-    while (placed_count(ring) >= ring->places + 2) drop_oldest(ring);
-    while (ring->count > 0 && ring->stamps[0].is_left_out && ring->count > 1) drop_oldest(ring);
+    /* A fall-back goes to one of the two newest stamps: until then a stamp that is left out is kept, as the newest one
+     * to come back to, and there are two places more than needed. */
+    for (uint32_t i = 0; i + 2 <= ring->count;)
+        if (ring->stamps[i].is_left_out && i + 2 < ring->count)
+            drop(ring, i);
+        else
+            i++;
+    while (placed_count(ring) >= ring->places + 2) drop(ring, 0);
     assert(ring->count < sizeof ring->stamps / sizeof ring->stamps[0]);
     ring->stamps[ring->count] = (struct sf_stamp){.epoch = epoch, .w = w};
     ring->count++;

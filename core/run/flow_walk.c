@@ -1,0 +1,342 @@
+#include "core/run/flow_impl.h"
+
+#include "core/hash.h"
+#include "core/text.h"
+#include "core/time/event_time.h"
+
+static bool forward(struct sf_flow *flow, const struct sf_route *routes, uint32_t count,
+                    const struct sf_flow_record *record);
+
+/* ------------------------------------------------------------------ errors in records (M5) */
+
+static struct sf_step_counts *counts_of(struct sf_flow *flow, const struct sf_flow_step *step)
+{
+    return &flow->counts[step->plan->rank];
+}
+
+/* False: policy `fail`. */
+static bool on_fault(struct sf_flow *flow, struct sf_flow_step *step, const struct sf_flow_record *record,
+                     const struct sf_fault *fault)
+{
+    if (step->spec->on_error == SF_ERROR_CONTINUE) {
+        counts_of(flow, step)->drops[fault->kind == SF_FAULT_DESERIALIZATION ? SF_DROP_DESERIALIZATION
+                                                                             : SF_DROP_PROCESSING]++;
+        return true;
+    }
+    struct sf_text text;
+    flow->has_failed = true;
+    flow->failure.tp = record->tp;
+    flow->failure.offset = record->offset;
+    sf_text_init(&text, flow->failure.text, sizeof flow->failure.text);
+    sf_text_add(&text, "step ");
+    sf_text_add(&text, step->spec->name);
+    if (record->tp.topic != UINT32_MAX) {
+        sf_text_add(&text, ", ");
+        sf_text_add(&text, sf_kafka_topic_name(flow->config.kafka, record->tp.topic));
+        sf_text_add(&text, "/");
+        sf_text_add_int(&text, record->tp.partition);
+        sf_text_add(&text, " offset ");
+        sf_text_add_int(&text, record->offset);
+    }
+    sf_text_add(&text, ": ");
+    sf_text_add(&text, fault->text);
+    sf_text_add(&text, fault->kind == SF_FAULT_DESERIALIZATION ? " (at byte " : " (at character ");
+    sf_text_add_uint(&text, fault->offset);
+    sf_text_add(&text, fault->kind == SF_FAULT_DESERIALIZATION
+                           ? " of the value); `on-error: continue` of the step counts and skips such records"
+                           : " of the expression); `on-error: continue` of the step counts and skips such records");
+    return false;
+}
+
+/* ------------------------------------------------------------------ memory for texts that steps make */
+
+static void need_scratch(struct sf_flow *flow, size_t bytes)
+{
+    if (bytes <= flow->scratch_bytes) return;
+    size_t grown = flow->scratch_bytes == 0 ? 1024 : flow->scratch_bytes;
+    while (grown < bytes) grown *= 2;
+    flow->scratch = sf_regrow(flow->config.alloc, flow->scratch, flow->scratch_bytes, 0, grown);
+    flow->scratch_bytes = grown;
+}
+
+/* ------------------------------------------------------------------ leaving the lane */
+
+static void copy_wire(struct sf_wire *wire, const struct sf_flow_record *record)
+{
+    uint8_t *at = (uint8_t *)(wire + 1);
+    if (wire->key_len != SF_WIRE_NULL && wire->key_len > 0) memcpy(at, record->key.data, wire->key_len);
+    at += sf_wire_len(wire->key_len);
+    if (wire->value_len != SF_WIRE_NULL && wire->value_len > 0) memcpy(at, record->value.data, wire->value_len);
+    at += sf_wire_len(wire->value_len);
+    if (wire->headers_len != SF_WIRE_NULL) memcpy(at, record->headers.data, wire->headers_len);
+    wire->ts_ms = record->ts_ms;
+    wire->watermark = record->watermark;
+}
+
+static void put_out(struct sf_flow *flow, uint32_t target, const struct sf_flow_record *record)
+{
+    struct sf_wire *wire = sf_outbox_append(&flow->commit, sfi_len_or_null(record->key), sfi_len_or_null(record->value),
+                                            record->headers.len > 0 ? record->headers.len : SF_WIRE_NULL);
+    int32_t partitions = flow->config.targets->items[target].partition_count;
+    copy_wire(wire, record);
+    wire->target = target;
+    if (record->key.data != NULL) /* K12 */
+        wire->hash = (uint64_t)sf_partition_of_key(record->key.data, record->key.len, partitions);
+    else
+        wire->hash = flow->spread++ % (uint32_t)partitions;
+    flow->is_sink_written = true;
+}
+
+/* A value that a sink writes in another serde than it has on the way. */
+static bool put_sink(struct sf_flow *flow, uint32_t sink, const struct sf_flow_record *record)
+{
+    const struct sf_sink_spec *spec = &flow->config.plan->topology->sinks[sink];
+    if (record->value.data == NULL || spec->value == record->value_serde || spec->value == SF_SERDE_BYTES) {
+        put_out(flow, sink, record);
+        return true;
+    }
+    struct sf_input_value input = {.serde = record->value_serde, .bytes = record->value};
+    struct sf_fault fault = {.kind = SF_FAULT_NONE};
+    struct sf_value value;
+    bool is_null = false;
+    struct sf_flow_record out = *record;
+    if (sf_serde_read(&input, &value, &fault)) {
+        char buf[64];
+        struct sf_json_writer writer = sf_json_writer_init(buf, sizeof buf);
+        bool is_written = sf_serde_write(spec->value, &value, &writer, &is_null, &fault);
+        if (is_written && !sf_json_writer_fits(&writer)) {
+            need_scratch(flow, writer.len);
+            writer = sf_json_writer_init(flow->scratch, flow->scratch_bytes);
+            is_written = sf_serde_write(spec->value, &value, &writer, &is_null, &fault);
+        }
+        if (is_written) {
+            out.value = is_null ? (struct sf_slice){NULL, 0}
+                                : (struct sf_slice){(const uint8_t *)writer.buf, (uint32_t)writer.len};
+            put_out(flow, sink, &out);
+            return true;
+        }
+    }
+    if (spec->on_production_error == SF_ERROR_CONTINUE) return true;
+    struct sf_text text;
+    flow->has_failed = true;
+    flow->failure.tp = record->tp;
+    flow->failure.offset = record->offset;
+    sf_text_init(&text, flow->failure.text, sizeof flow->failure.text);
+    sf_text_add(&text, "sink ");
+    sf_text_add(&text, spec->topic);
+    sf_text_add(&text, ": the value cannot be written as the sink's `value:` says: ");
+    sf_text_add(&text, fault.text);
+    return false;
+}
+
+static void put_hop(struct sf_flow *flow, uint32_t step, const struct sf_flow_record *record)
+{
+    uint32_t sub = flow->config.plan->steps[step].sub;
+    uint32_t down = 0;
+    while (flow->plan_sub->downstream[down] != sub) down++;
+    uint32_t lane = sf_lane_of_hash(record->hash, flow->config.lane_count);
+    struct sf_wire *wire = sf_outbox_append(&flow->hops[down * flow->config.lane_count + lane],
+                                            sfi_len_or_null(record->key), sfi_len_or_null(record->value),
+                                            record->headers.len > 0 ? record->headers.len : SF_WIRE_NULL);
+    copy_wire(wire, record);
+    wire->target = step;
+    wire->hash = record->hash;
+}
+
+/* ------------------------------------------------------------------ steps */
+
+static bool step_filter(struct sf_flow *flow, struct sf_flow_step *step, const struct sf_flow_record *record)
+{
+    struct sf_input_value input = {.serde = record->value_serde, .bytes = record->value};
+    struct sf_fault fault = {.kind = SF_FAULT_NONE};
+    bool is_true = false;
+    if (!sf_expression_test(step->expression, &input, &is_true, &fault)) return on_fault(flow, step, record, &fault);
+    if (!is_true) return true;
+    counts_of(flow, step)->out++;
+    return forward(flow, step->plan->routes, step->plan->route_count, record);
+}
+
+static bool step_key_by(struct sf_flow *flow, struct sf_flow_step *step, const struct sf_flow_record *record)
+{
+    struct sf_input_value input = {.serde = record->value_serde, .bytes = record->value};
+    struct sf_fault fault = {.kind = SF_FAULT_NONE};
+    struct sf_value value;
+    struct sf_flow_record out = *record;
+    char small[256];
+    char *buf = small;
+    size_t room = 0;
+    bool is_done = sf_expression_eval(step->expression, &input, &value, &fault);
+    if (is_done) {
+        room = sf_value_key_room(&value);
+        if (room > sizeof small) buf = sf_malloc(flow->config.alloc, room);
+        is_done = sf_value_key(&value, buf, room > sizeof small ? room : sizeof small, &out.key, &fault);
+    }
+    if (is_done) {
+        if (out.key.data != NULL) out.hash = sf_hash64(out.key.data, out.key.len);
+        counts_of(flow, step)->out++;
+        is_done = forward(flow, step->plan->routes, step->plan->route_count, &out);
+    } else {
+        is_done = on_fault(flow, step, record, &fault);
+    }
+    if (buf != small) sf_free(flow->config.alloc, buf, room);
+    return is_done;
+}
+
+static void put_mapped(const struct sf_flow_step *step, const struct sf_value *values, struct sf_json_writer *writer)
+{
+    if (step->spec->fields == NULL) {
+        sf_json_put_value(writer, &values[0]);
+        return;
+    }
+    sf_json_put_raw(writer, "{", 1);
+    for (uint32_t i = 0; i < step->spec->field_count; i++) {
+        if (i > 0) sf_json_put_raw(writer, ",", 1);
+        sf_json_put_string(writer, step->spec->fields[i].name, strlen(step->spec->fields[i].name));
+        sf_json_put_raw(writer, ":", 1);
+        sf_json_put_value(writer, &values[i]);
+    }
+    sf_json_put_raw(writer, "}", 1);
+}
+
+static bool step_map_values(struct sf_flow *flow, struct sf_flow_step *step, const struct sf_flow_record *record)
+{
+    struct sf_input_value input = {.serde = record->value_serde, .bytes = record->value};
+    struct sf_fault fault = {.kind = SF_FAULT_NONE};
+    struct sf_value values[SF_EXPRESSION_ROOTS_MAX];
+    struct sf_flow_record out = *record;
+    if (!sf_expression_eval(step->expression, &input, values, &fault)) return on_fault(flow, step, record, &fault);
+    char small[512];
+    char *buf = small;
+    size_t room = 0;
+    struct sf_json_writer writer = sf_json_writer_init(small, sizeof small);
+    put_mapped(step, values, &writer);
+    if (!sf_json_writer_fits(&writer)) {
+        room = writer.len;
+        buf = sf_malloc(flow->config.alloc, room);
+        writer = sf_json_writer_init(buf, room);
+        put_mapped(step, values, &writer);
+    }
+    out.value = (struct sf_slice){(const uint8_t *)buf, (uint32_t)writer.len};
+    out.value_serde = SF_SERDE_JSON;
+    counts_of(flow, step)->out++;
+    bool is_done = forward(flow, step->plan->routes, step->plan->route_count, &out);
+    if (buf != small) sf_free(flow->config.alloc, buf, room);
+    return is_done;
+}
+
+/* The row of a window as the result that leaves the step (F7). */
+bool sfi_flow_result(struct sf_flow *flow, struct sf_flow_step *step, int64_t start,
+                           const struct sf_window_row *row, const struct sf_flow_record *cause)
+{
+    int64_t end = start + step->spec->window.size_ms;
+    char small[512];
+    char *buf = small;
+    size_t room = sizeof small;
+    size_t len = sf_result_write(step->aggregates, start, end, row->accs, buf, room);
+    if (len > room) {
+        room = len;
+        buf = sf_malloc(flow->config.alloc, room);
+        len = sf_result_write(step->aggregates, start, end, row->accs, buf, room);
+    }
+    struct sf_flow_record out = {.key = {row->key, row->key_len},
+                                 .value = {(const uint8_t *)buf, (uint32_t)len},
+                                 .ts_ms = row->ts_ms,
+                                 .watermark = cause != NULL ? cause->watermark : SF_TIME_UNSET,
+                                 .hash = row->hash,
+                                 .value_serde = SF_SERDE_JSON,
+                                 .tp = {.topic = UINT32_MAX, .partition = -1},
+                                 .offset = -1};
+    if (cause != NULL) {
+        out.tp = cause->tp;
+        out.offset = cause->offset;
+    }
+    counts_of(flow, step)->out++;
+    bool is_done = forward(flow, step->plan->routes, step->plan->route_count, &out);
+    if (buf != small) sf_free(flow->config.alloc, buf, room);
+    return is_done;
+}
+
+static bool step_aggregate(struct sf_flow *flow, struct sf_flow_step *step, const struct sf_flow_record *record)
+{
+    struct sf_step_counts *counts = counts_of(flow, step);
+    if (record->key.data == NULL || record->value.data == NULL) { /* O3 */
+        counts->drops[record->key.data == NULL ? SF_DROP_NULL_KEY : SF_DROP_NULL_VALUE]++;
+        return true;
+    }
+    int64_t start = record->ts_ms - record->ts_ms % step->spec->window.size_ms;
+    int64_t close = sf_time_add(start + step->spec->window.size_ms, step->spec->window.grace_ms);
+    if (close <= step->floor) { /* F2, inclusive */
+        counts->drops[SF_DROP_LATE_WINDOW]++;
+        counts->none_late++;
+        return true;
+    }
+    struct sf_window_row row = sf_window_store_touch(step->store, start, record->hash, record->key.data,
+                                                     record->key.len);
+    struct sf_input_value input = {.serde = record->value_serde, .bytes = record->value};
+    struct sf_fault fault = {.kind = SF_FAULT_NONE};
+    if (!sf_aggregates_add(step->aggregates, &input, row.accs, &fault)) {
+        if (row.is_new) sf_window_store_untouch(step->store);
+        return on_fault(flow, step, record, &fault);
+    }
+    row.ts_ms = sf_time_max(row.ts_ms, record->ts_ms);
+    sf_window_store_set_ts(step->store, row.ts_ms);
+    counts->taken++;
+    if (step->spec->emit == SF_EMIT_ON_CLOSE) return true;
+    return sfi_flow_result(flow, step, start, &row, record);
+}
+
+static bool run_step(struct sf_flow *flow, uint32_t index, const struct sf_flow_record *record)
+{
+    struct sf_flow_step *step = &flow->steps[flow->config.plan->steps[index].rank];
+    counts_of(flow, step)->in++;
+    switch (step->spec->kind) {
+    case SF_STEP_MERGE:
+        counts_of(flow, step)->out++;
+        return forward(flow, step->plan->routes, step->plan->route_count, record);
+    case SF_STEP_FILTER: return step_filter(flow, step, record);
+    case SF_STEP_MAP_VALUES: return step_map_values(flow, step, record);
+    case SF_STEP_KEY_BY: return step_key_by(flow, step, record);
+    case SF_STEP_AGGREGATE: return step_aggregate(flow, step, record);
+    }
+    assert(!"unknown step");
+    return false;
+}
+
+static bool forward(struct sf_flow *flow, const struct sf_route *routes, uint32_t count,
+                    const struct sf_flow_record *record)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_done = true;
+        switch (routes[i].kind) {
+        case SF_ROUTE_STEP: is_done = run_step(flow, routes[i].target, record); break;
+        case SF_ROUTE_HOP: put_hop(flow, routes[i].target, record); break;
+        case SF_ROUTE_SINK: is_done = put_sink(flow, routes[i].target, record); break;
+        }
+        if (!is_done) return false;
+    }
+    return true;
+}
+
+bool sf_flow_enter_source(struct sf_flow *flow, uint32_t source, struct sf_flow_record *record)
+{
+    const struct sf_plan_source *from = &flow->config.plan->sources[source];
+    return forward(flow, from->routes, from->route_count, record);
+}
+
+bool sf_flow_enter_step(struct sf_flow *flow, uint32_t step, struct sf_flow_record *record)
+{
+    return run_step(flow, step, record);
+}
+
+bool sf_flow_drain(struct sf_flow *flow)
+{
+    bool is_clear = sf_outbox_drain(&flow->commit);
+    for (uint32_t i = 0; i < flow->hop_count; i++) is_clear = sf_outbox_drain(&flow->hops[i]) && is_clear;
+    return is_clear;
+}
+
+void sf_flow_push(struct sf_flow *flow)
+{
+    sf_outbox_close_block(&flow->commit, flow->commit.flags);
+    for (uint32_t i = 0; i < flow->hop_count; i++) sf_outbox_close_block(&flow->hops[i], 0);
+}

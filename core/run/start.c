@@ -1,0 +1,587 @@
+#include "core/run/engine_impl.h"
+
+#include "core/bytes.h"
+#include "core/hash.h"
+#include "core/ops/metadata.h"
+#include "core/text.h"
+#include "core/time/event_time.h"
+
+static void fail(struct sf_engine *engine, const struct sf_step *step, enum sf_status status, const char *what,
+                 const char *topic, const char *remedy)
+{
+    char line[SF_ERROR_TEXT_BYTES];
+    struct sf_text text;
+    sf_text_init(&text, line, sizeof line);
+    sf_text_add(&text, what);
+    if (topic != NULL) {
+        sf_text_add(&text, " ");
+        sf_text_add(&text, topic);
+    }
+    if (remedy != NULL) {
+        sf_text_add(&text, ": ");
+        sf_text_add(&text, remedy);
+    }
+    sfi_end(engine, step, SF_END_FAILED, status, line);
+}
+
+static const char *name_of(const struct sf_engine *engine, uint32_t topic)
+{
+    return sf_kafka_topic_name(engine->config.kafka, topic);
+}
+
+static void next(struct sf_engine *engine, enum sfi_start start)
+{
+    engine->start = start;
+    engine->is_asked = false;
+    engine->pending = 0;
+}
+
+/* ------------------------------------------------------------------ topics: list, describe, create (K11) */
+
+static void list_topic(struct sf_engine *engine, uint32_t topic, bool is_internal)
+{
+    for (uint32_t i = 0; i < engine->topic_count; i++)
+        if (engine->topics[i].topic == topic) return;
+    engine->topics[engine->topic_count++] = (struct sfi_topic){.topic = topic, .is_internal = is_internal};
+}
+
+static struct sfi_topic *topic_at(struct sf_engine *engine, uint32_t topic)
+{
+    for (uint32_t i = 0; i < engine->topic_count; i++)
+        if (engine->topics[i].topic == topic) return &engine->topics[i];
+    assert(!"topic is not listed");
+    return NULL;
+}
+
+static void ask_describe(struct sf_engine *engine)
+{
+    const struct sf_topology *topology = engine->config.topology;
+    for (uint32_t i = 0; i < topology->source_count; i++)
+        list_topic(engine, sf_kafka_topic(engine->config.kafka, topology->sources[i].topic), false);
+    for (uint32_t i = 0; i < engine->targets.count; i++)
+        list_topic(engine, engine->targets.items[i].topic, engine->targets.items[i].kind != SF_TARGET_SINK);
+    list_topic(engine, engine->targets.watermark_topic, true);
+    for (uint32_t i = 0; i < engine->topic_count; i++)
+        sf_admin_describe(engine->admin, i, engine->topics[i].topic);
+    engine->pending = engine->topic_count;
+}
+
+static bool is_compacted(const struct sf_admin_event *event)
+{
+    for (uint32_t i = 0; i < event->setting_count; i++)
+        if (strcmp(event->settings[i].name, "cleanup.policy") == 0)
+            return strcmp(event->settings[i].value, "compact") == 0;
+    return true; /* a world that tells no settings has none that could lose state */
+}
+
+static bool on_described(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event)
+{
+    struct sfi_topic *topic = &engine->topics[event->tag];
+    engine->pending--;
+    topic->is_answered = true;
+    if (event->status == SF_E_UNKNOWN_TOPIC) {
+        if (topic->is_internal) return true;
+        fail(engine, step, event->status, "there is no topic", name_of(engine, topic->topic),
+             "create it, or correct its name in the application file");
+        return false;
+    }
+    if (event->status != SF_OK) {
+        fail(engine, step, event->status, "cannot describe topic", name_of(engine, topic->topic),
+             event->text != NULL ? event->text : sf_status_text(event->status));
+        return false;
+    }
+    topic->partition_count = event->partition_count;
+    topic->is_cleanup_compact = is_compacted(event);
+    return true;
+}
+
+/* How wide an internal topic has to be. */
+static int32_t partitions_wanted(struct sf_engine *engine, uint32_t topic)
+{
+    if (topic == engine->targets.watermark_topic) return 1;
+    for (uint32_t i = 0; i < engine->targets.count; i++) {
+        const struct sf_target *target = &engine->targets.items[i];
+        if (target->topic != topic) continue;
+        return sf_targets_changelog_partitions(engine->config.plan, engine->config.plan->steps[target->index].sub,
+                                               engine->source_partitions);
+    }
+    return 1;
+}
+
+static bool check_internal(struct sf_engine *engine, const struct sf_step *step, const struct sfi_topic *topic)
+{
+    char needs[160];
+    struct sf_text text;
+    int32_t wanted = partitions_wanted(engine, topic->topic);
+    if (!topic->is_cleanup_compact) {
+        fail(engine, step, SF_E_EXISTS, "internal topic", name_of(engine, topic->topic),
+             "its cleanup.policy is not `compact`, so state could be lost; set it, or delete the topic if it is not "
+             "this application's");
+        return false;
+    }
+    /* a source that has grown since leaves its changelog as it was (K13) */
+    if (topic->partition_count == wanted || (topic->topic != engine->targets.watermark_topic &&
+                                             topic->partition_count < wanted))
+        return true;
+    sf_text_init(&text, needs, sizeof needs);
+    sf_text_add(&text, "it has ");
+    sf_text_add_int(&text, topic->partition_count);
+    sf_text_add(&text, " partitions, ");
+    sf_text_add_int(&text, wanted);
+    sf_text_add(&text, " would be right; it is another application's, or the source was made anew");
+    fail(engine, step, SF_E_EXISTS, "internal topic", name_of(engine, topic->topic), needs);
+    return false;
+}
+
+static void ask_create(struct sf_engine *engine, const struct sf_step *step)
+{
+    static const struct sf_topic_setting settings[] = {{"cleanup.policy", "compact"},
+                                                       {"message.timestamp.type", "CreateTime"},
+                                                       {"retention.ms", "-1"}};
+    const struct sf_topology *topology = engine->config.topology;
+    for (uint32_t i = 0; i < topology->source_count; i++)
+        engine->source_partitions[i] =
+            topic_at(engine, sf_kafka_topic(engine->config.kafka, topology->sources[i].topic))->partition_count;
+    for (uint32_t i = 0; i < engine->topic_count; i++) {
+        struct sfi_topic *topic = &engine->topics[i];
+        if (!topic->is_internal) continue;
+        if (topic->partition_count > 0) {
+            if (!check_internal(engine, step, topic)) return;
+            continue;
+        }
+        struct sf_topic_spec spec = {.topic = topic->topic,
+                                     .partition_count = partitions_wanted(engine, topic->topic),
+                                     .replication = engine->config.is_internal_replicated ? -1 : 1,
+                                     .settings = settings,
+                                     .setting_count = sizeof settings / sizeof settings[0]};
+        topic->partition_count = spec.partition_count;
+        sf_admin_create(engine->admin, i, &spec);
+        engine->pending++;
+    }
+}
+
+static bool on_created(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event)
+{
+    engine->pending--;
+    if (event->status == SF_OK) return true;
+    fail(engine, step, event->status, "cannot create internal topic", name_of(engine, engine->topics[event->tag].topic),
+         event->text != NULL ? event->text : sf_status_text(event->status));
+    return false;
+}
+
+static void resolve_targets(struct sf_engine *engine)
+{
+    uint32_t position = 0;
+    for (uint32_t i = 0; i < engine->targets.count; i++) {
+        struct sf_target *target = &engine->targets.items[i];
+        target->partition_count = topic_at(engine, target->topic)->partition_count;
+        target->first_position = position;
+        if (target->kind == SF_TARGET_CHANGELOG) position += (uint32_t)target->partition_count;
+    }
+}
+
+/* ------------------------------------------------------------------ the newest stamp (K1, B11) */
+
+static enum sf_status on_stamp(void *ctx, struct sf_tp tp, const struct sf_record *record, struct sf_error *error)
+{
+    struct sf_engine *engine = ctx;
+    (void)tp;
+    if (record->key.len != 5 || memcmp(record->key.data, "stamp", 5) != 0 || record->value.data == NULL) return SF_OK;
+    if (sf_ring_decode(&engine->ring, engine->config.plan->hops_max, record->value.data, record->value.len,
+                       &engine->stamp_incarnation, &engine->stamp_epoch)) {
+        engine->has_stamp = true;
+        return SF_OK;
+    }
+    struct sf_text text;
+    error->status = SF_E_CORRUPT;
+    sf_text_init(&text, error->text, sizeof error->text);
+    sf_text_add(&text, "offset ");
+    sf_text_add_int(&text, record->offset);
+    sf_text_add(&text, ": not a stamp of a version that this program knows");
+    return SF_E_CORRUPT;
+}
+
+enum sf_status sfi_stamp_open(struct sf_engine *engine)
+{
+    struct sf_tp tp = {.topic = engine->targets.watermark_topic, .partition = 0};
+    struct sf_waker waker = sf_sched_waker(engine->config.sched, engine->task.id);
+    engine->has_stamp = false;
+    enum sf_status status = sf_log_reader_open(&engine->reader, engine->config.alloc, engine->config.kafka, waker, &tp,
+                                               1, on_stamp, engine, &engine->error);
+    engine->is_reader_open = status == SF_OK;
+    return status;
+}
+
+enum sf_status sfi_stamp_poll(struct sf_engine *engine)
+{
+    enum sf_status status = sf_log_reader_poll(&engine->reader, &engine->error);
+    if (status == SF_OK) return status;
+    sf_log_reader_close(&engine->reader);
+    engine->is_reader_open = false;
+    return status;
+}
+
+static bool read_stamp(struct sf_engine *engine, const struct sf_step *step)
+{
+    enum sf_status status = SF_OK;
+    if (!engine->is_asked) {
+        /* the ring of an earlier life is read into engine->ring; sf_ring_init where there is none */
+        sf_ring_init(&engine->ring, engine->config.plan->hops_max);
+        status = sfi_stamp_open(engine);
+        engine->is_asked = true;
+    } else {
+        status = sfi_stamp_poll(engine);
+    }
+    if (status == SF_OK) return false;
+    if (status != SF_END) {
+        fail(engine, step, status, "cannot read the watermark topic:", engine->error.text, NULL);
+        return true;
+    }
+    engine->committed = engine->has_stamp ? engine->stamp_epoch : 0;
+    if (engine->has_stamp) sf_ring_fall_back(&engine->ring, engine->committed); /* S2; a flush stays as it is */
+    next(engine, SFI_START_COMMITTED);
+    return true;
+}
+
+/* ------------------------------------------------------------------ source offsets (S1, S8) */
+
+static void list_partitions(struct sf_engine *engine)
+{
+    const struct sf_topology *topology = engine->config.topology;
+    struct sf_alloc alloc = engine->config.alloc;
+    for (uint32_t i = 0; i < topology->source_count; i++)
+        engine->partition_count += (uint32_t)engine->source_partitions[i];
+    engine->partitions = sf_calloc(alloc, engine->partition_count, sizeof *engine->partitions);
+    engine->tps = sf_calloc(alloc, engine->partition_count, sizeof *engine->tps);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < topology->source_count; i++) {
+        uint32_t topic = sf_kafka_topic(engine->config.kafka, topology->sources[i].topic);
+        for (int32_t p = 0; p < engine->source_partitions[i]; p++, at++) {
+            engine->tps[at] = (struct sf_tp){.topic = topic, .partition = p};
+            engine->partitions[at] =
+                (struct sf_ingest_partition){.tp = engine->tps[at], .source = i, .time_max = SF_TIME_UNSET};
+        }
+    }
+}
+
+static bool on_committed(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event)
+{
+    engine->pending--;
+    if (event->status != SF_OK) {
+        fail(engine, step, event->status, "cannot read committed offsets of group",
+             engine->config.topology->application_id,
+             event->text != NULL ? event->text : sf_status_text(event->status));
+        return false;
+    }
+    for (uint32_t i = 0; i < event->answer_count; i++) {
+        const struct sf_offset_answer *answer = &event->answers[i];
+        struct sf_ingest_partition *partition = &engine->partitions[i];
+        if (answer->status == SF_NOT_FOUND) continue;
+        if (answer->status != SF_OK) {
+            fail(engine, step, answer->status, "cannot read the committed offset of",
+                 name_of(engine, answer->tp.topic), sf_status_text(answer->status));
+            return false;
+        }
+        partition->is_committed = true;
+        partition->offset = answer->offset;
+        partition->time_max =
+            sf_metadata_decode((const char *)answer->metadata.data, answer->metadata.len);
+    }
+    return true;
+}
+
+/* Which end of the log a partition without a committed offset starts at, by source; one question per kind. */
+static void ask_ends(struct sf_engine *engine)
+{
+    struct sf_tp *tps = sf_calloc(engine->config.alloc, engine->partition_count, sizeof *tps);
+    for (uint32_t kind = SF_START_EARLIEST; kind <= SF_START_LATEST; kind++) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < engine->partition_count; i++) {
+            const struct sf_ingest_partition *partition = &engine->partitions[i];
+            if (partition->is_committed || engine->config.topology->sources[partition->source].start != kind) continue;
+            tps[count++] = partition->tp;
+        }
+        if (count == 0) continue;
+        sf_admin_ends(engine->admin, kind, kind == SF_START_EARLIEST ? SF_LOG_START : SF_LOG_STABLE_END, tps, count);
+        engine->pending++;
+    }
+    sf_cfree(engine->config.alloc, tps, engine->partition_count, sizeof *tps);
+}
+
+static bool on_ends(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event)
+{
+    engine->pending--;
+    if (event->status != SF_OK) {
+        fail(engine, step, event->status, "cannot read where the sources' logs begin:",
+             event->text != NULL ? event->text : sf_status_text(event->status), NULL);
+        return false;
+    }
+    for (uint32_t i = 0; i < event->answer_count; i++) {
+        const struct sf_offset_answer *answer = &event->answers[i];
+        for (uint32_t p = 0; p < engine->partition_count; p++)
+            if (engine->tps[p].topic == answer->tp.topic && engine->tps[p].partition == answer->tp.partition)
+                engine->partitions[p].offset = answer->offset;
+    }
+    return true;
+}
+
+/* S3: an application that has offsets and no stamp (moved from Kafka Streams) takes its floor from its generators. */
+static void floor_from_partition_times(struct sf_engine *engine)
+{
+    const struct sf_topology *topology = engine->config.topology;
+    int64_t lowest = SF_TIME_COMPLETE;
+    if (engine->has_stamp && topology->settings.is_changelog_enabled) return;
+    for (uint32_t i = 0; i < engine->partition_count; i++) {
+        const struct sf_ingest_partition *partition = &engine->partitions[i];
+        const struct sf_watermark_spec *spec = &topology->sources[partition->source].watermark;
+        int64_t bound = spec->bound_ms != SF_SPAN_NONE ? spec->bound_ms : topology->settings.max_out_of_orderness_ms;
+        if (spec->strategy == SF_STRATEGY_MONOTONOUS) bound = 1;
+        if (spec->strategy == SF_STRATEGY_NONE || partition->time_max == SF_TIME_UNSET) return;
+        lowest = sf_time_min(lowest, sf_time_add(partition->time_max, -bound));
+    }
+    if (engine->partition_count == 0 || lowest <= sf_ring_newest(&engine->ring)) return;
+    sf_ring_init(&engine->ring, engine->config.plan->hops_max);
+    sf_ring_push(&engine->ring, engine->committed, lowest, false);
+    sf_ring_fall_back(&engine->ring, engine->committed);
+}
+
+static void list_state(struct sf_engine *engine, enum sf_target_kind kind)
+{
+    uint32_t count = 0;
+    sf_cfree(engine->config.alloc, engine->state_tps, engine->state_tp_count, sizeof *engine->state_tps);
+    for (uint32_t i = 0; i < engine->targets.count; i++)
+        if (engine->targets.items[i].kind == kind) count += (uint32_t)engine->targets.items[i].partition_count;
+    engine->state_tps = sf_calloc(engine->config.alloc, count, sizeof *engine->state_tps);
+    engine->state_tp_count = count;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < engine->targets.count; i++) {
+        const struct sf_target *target = &engine->targets.items[i];
+        for (int32_t p = 0; target->kind == kind && p < target->partition_count; p++)
+            engine->state_tps[at++] = (struct sf_tp){.topic = target->topic, .partition = p};
+    }
+}
+
+/* ------------------------------------------------------------------ emit frontiers and stores */
+
+static const struct sf_target *target_of(const struct sf_engine *engine, uint32_t topic)
+{
+    for (uint32_t i = 0; i < engine->targets.count; i++)
+        if (engine->targets.items[i].topic == topic) return &engine->targets.items[i];
+    return NULL;
+}
+
+static enum sf_status on_frontier(void *ctx, struct sf_tp tp, const struct sf_record *record, struct sf_error *error)
+{
+    struct sf_engine *engine = ctx;
+    const struct sf_target *target = target_of(engine, tp.topic);
+    (void)error;
+    if (record->value.data == NULL || record->value.len != 8) return SF_OK;
+    engine->emitted[target->index] = (int64_t)sf_get_be64(record->value.data);
+    return SF_OK;
+}
+
+static enum sf_status on_row(void *ctx, struct sf_tp tp, const struct sf_record *record, struct sf_error *error)
+{
+    struct sf_engine *engine = ctx;
+    const struct sf_target *target = target_of(engine, tp.topic);
+    const struct sf_plan_step *plan = &engine->config.plan->steps[target->index];
+    const char *reason = NULL;
+    uint64_t hash = 0;
+    enum sf_status status = sf_window_store_restore_hash(record->key, &hash, &reason);
+    if (status == SF_OK) {
+        uint32_t lane = sf_lane_of_hash(hash, engine->config.lanes);
+        struct sf_flow *flow = sf_lane_flow(engine->lanes[plan->sub * engine->config.lanes + lane]);
+        status = sf_window_store_restore(flow->steps[plan->rank].store, record->key, record->value, &reason);
+        engine->restored_rows++;
+    }
+    if (status == SF_OK) return SF_OK;
+    struct sf_text text;
+    error->status = status;
+    sf_text_init(&text, error->text, sizeof error->text);
+    sf_text_add(&text, "offset ");
+    sf_text_add_int(&text, record->offset);
+    sf_text_add(&text, ": ");
+    sf_text_add(&text, reason);
+    return status;
+}
+
+/* Reads all partitions of a kind of target through `fn`; true when anything moved. */
+static bool read_all(struct sf_engine *engine, const struct sf_step *step, enum sf_target_kind kind,
+                     sf_log_record_fn *fn, enum sfi_start then)
+{
+    enum sf_status status = SF_OK;
+    if (!engine->is_asked) {
+        list_state(engine, kind);
+        status = sf_log_reader_open(&engine->reader, engine->config.alloc, engine->config.kafka,
+                                    sf_sched_waker(engine->config.sched, engine->task.id), engine->state_tps,
+                                    engine->state_tp_count, fn, engine, &engine->error);
+        engine->is_reader_open = status == SF_OK;
+        engine->is_asked = true;
+    }
+    if (status == SF_OK) status = sf_log_reader_poll(&engine->reader, &engine->error);
+    if (status == SF_OK) return false;
+    sf_log_reader_close(&engine->reader);
+    engine->is_reader_open = false;
+    if (status != SF_END)
+        fail(engine, step, status, "cannot restore:", engine->error.text, NULL);
+    else
+        next(engine, then);
+    return true;
+}
+
+/* ------------------------------------------------------------------ the walk */
+
+static void run(struct sf_engine *engine, const struct sf_step *step)
+{
+    sf_note(step->notes, SF_NOTE_RESTORED, SF_SUBJECT_NONE, (int64_t)engine->restored_rows, 0, 0, 0);
+    if (!sfi_spawn_running(engine)) {
+        sfi_end(engine, step, SF_END_FAILED, engine->error.status, engine->error.text);
+        return;
+    }
+    struct sf_msg reset = {.kind = SF_MSG_RESET, .epoch = engine->committed, .value = (int64_t)engine->committed + 1};
+    engine->resumed_count = 0;
+    sfi_tell_all(engine, &reset);
+    engine->start = SFI_START_DONE;
+    engine->recover = SFI_RECOVER_RESET; /* the first start ends like a fall-back: when all tasks go on */
+    engine->phase = SF_PHASE_FALLING_BACK;
+    sf_note(step->notes, SF_NOTE_STARTED, SF_SUBJECT_NONE, (int64_t)engine->committed + 1,
+            sf_ring_newest(&engine->ring), 0, 0);
+    sfi_start_release(engine);
+}
+
+static bool on_admin(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event)
+{
+    switch (engine->start) {
+    case SFI_START_DESCRIBE: return on_described(engine, step, event);
+    case SFI_START_CREATE: return on_created(engine, step, event);
+    case SFI_START_COMMITTED: return on_committed(engine, step, event);
+    case SFI_START_ENDS: return on_ends(engine, step, event);
+    case SFI_START_JOIN:
+    case SFI_START_SESSION:
+    case SFI_START_STAMP:
+    case SFI_START_FRONTIERS:
+    case SFI_START_STATE:
+    case SFI_START_DONE: break;
+    }
+    return true;
+}
+
+static bool open_admin(struct sf_engine *engine, const struct sf_step *step)
+{
+    struct sf_error error = {0};
+    struct sf_waker waker = sf_sched_waker(engine->config.sched, engine->task.id);
+    enum sf_status status = sf_kafka_admin_open(engine->config.kafka, waker, &engine->admin, &error);
+    if (status == SF_OK) return true;
+    engine->admin = (struct sf_admin){0};
+    sfi_end(engine, step, SF_END_FAILED, status, error.text);
+    return false;
+}
+
+static bool poll_admin(struct sf_engine *engine, const struct sf_step *step)
+{
+    struct sf_admin_event events[16];
+    if (engine->admin.ops == NULL) return false;
+    uint32_t count = sf_admin_poll(engine->admin, events, sizeof events / sizeof events[0]);
+    for (uint32_t i = 0; i < count; i++)
+        if (!on_admin(engine, step, &events[i])) break;
+    return count > 0;
+}
+
+/* Put the question of an admin step to the world once; true when it is answered in full. */
+static bool ask(struct sf_engine *engine, const struct sf_step *step)
+{
+    if (engine->is_asked) return engine->pending == 0;
+    engine->is_asked = true;
+    switch (engine->start) {
+    case SFI_START_DESCRIBE:
+        if (open_admin(engine, step)) ask_describe(engine);
+        break;
+    case SFI_START_CREATE: ask_create(engine, step); break;
+    case SFI_START_COMMITTED:
+        list_partitions(engine);
+        sf_admin_committed(engine->admin, 0, engine->config.topology->application_id, engine->tps,
+                           engine->partition_count);
+        engine->pending = 1;
+        break;
+    case SFI_START_ENDS: ask_ends(engine); break;
+    case SFI_START_JOIN:
+    case SFI_START_SESSION:
+    case SFI_START_STAMP:
+    case SFI_START_FRONTIERS:
+    case SFI_START_STATE:
+    case SFI_START_DONE: break;
+    }
+    return engine->pending == 0;
+}
+
+static bool become_owner(struct sf_engine *engine, const struct sf_step *step)
+{
+    if (!engine->is_asked) {
+        engine->is_asked = true;
+        sfi_spawn_commit(engine);
+        sfi_tell_commit(engine, (struct sf_msg){.kind = SF_MSG_SESSION, .flags = SF_SESSION_JOIN});
+        engine->phase = SF_PHASE_STANDBY;
+        return true;
+    }
+    if (!engine->is_owner) return false;
+    sf_note(step->notes, SF_NOTE_OWNER, SF_SUBJECT_NONE, 0, 0, 0, 0);
+    engine->phase = SF_PHASE_SETTLING;
+    next(engine, SFI_START_SESSION);
+    return true;
+}
+
+bool sfi_start_step(struct sf_engine *engine, const struct sf_step *step)
+{
+    bool has_moved = poll_admin(engine, step);
+    if (engine->is_ending) return true;
+    enum sfi_start at = engine->start;
+    switch (engine->start) {
+    case SFI_START_DESCRIBE:
+        if (ask(engine, step) && !engine->is_ending) next(engine, SFI_START_CREATE);
+        break;
+    case SFI_START_CREATE:
+        if (!ask(engine, step) || engine->is_ending) break;
+        resolve_targets(engine);
+        next(engine, SFI_START_JOIN);
+        break;
+    case SFI_START_JOIN: has_moved = become_owner(engine, step) || has_moved; break;
+    case SFI_START_SESSION:
+        if (engine->is_asked) break; /* sfi_on_session goes on */
+        engine->is_asked = true;
+        sfi_tell_commit(engine, (struct sf_msg){.kind = SF_MSG_SESSION, .flags = SF_SESSION_OPEN});
+        break;
+    case SFI_START_STAMP: has_moved = read_stamp(engine, step) || has_moved; break;
+    case SFI_START_COMMITTED:
+        if (ask(engine, step)) next(engine, SFI_START_ENDS);
+        break;
+    case SFI_START_ENDS:
+        if (!ask(engine, step)) break;
+        floor_from_partition_times(engine);
+        engine->phase = SF_PHASE_RESTORING;
+        next(engine, SFI_START_FRONTIERS);
+        break;
+    case SFI_START_FRONTIERS:
+        has_moved = read_all(engine, step, SF_TARGET_FRONTIER, on_frontier, SFI_START_STATE) || has_moved;
+        if (engine->start != SFI_START_STATE || engine->is_ending) break;
+        if (!sfi_make_lanes(engine)) sfi_end(engine, step, SF_END_FAILED, engine->error.status, engine->error.text);
+        break;
+    case SFI_START_STATE:
+        has_moved = read_all(engine, step, SF_TARGET_CHANGELOG, on_row, SFI_START_DONE) || has_moved;
+        if (engine->start == SFI_START_DONE && !engine->is_ending) run(engine, step);
+        break;
+    case SFI_START_DONE: break;
+    }
+    return has_moved || engine->start != at;
+}
+
+void sfi_start_release(struct sf_engine *engine)
+{
+    struct sf_alloc alloc = engine->config.alloc;
+    sf_admin_close(engine->admin);
+    engine->admin = (struct sf_admin){0};
+    if (engine->is_reader_open) sf_log_reader_close(&engine->reader);
+    engine->is_reader_open = false;
+    sf_cfree(alloc, engine->state_tps, engine->state_tp_count, sizeof *engine->state_tps);
+    engine->state_tps = NULL;
+    engine->state_tp_count = 0;
+}
