@@ -62,4 +62,9 @@ struct sf_expression {
     size_t bytes; /* of the block; the texts follow the struct */
 };
 
+/* Appends one root to the program, whose constants and paths point into `text`. False: offset and text of the error
+ * are set. */
+bool sfi_expression_parse(struct sf_expression *program, const char *text, size_t len,
+                          struct sf_expression_error *error_out) SF_MUST_USE;
+
 #endif

@@ -137,7 +137,7 @@ static uint64_t shorten(const struct scaled *scaled, int *exponent_out)
     }
     digits += is_up;
     if (digits < low) digits = low;
-    if (digits > high) digits = high;
+    assert(digits <= high); /* the upper end is never the nearer one */
     *exponent_out = dropped - scaled->power;
     return digits;
 }

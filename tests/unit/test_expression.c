@@ -110,6 +110,7 @@ static void a_double_on_either_side_makes_a_double(void **state)
     CHECK_EVAL("1e308 % 5e-324", "1", "0.0");
     CHECK_EVAL("3e-323 % 2e-323", "1", "1e-323");
     CHECK_EVAL("1.0 % 3", "1", "1.0");
+    CHECK_EVAL("1.5 % 2", "1", "1.5");
     CHECK_EVAL("2.2250738585072014e-308 % 1.5e-308", "1", "7.250738585072015e-309");
 }
 
@@ -173,6 +174,7 @@ static void null_is_seen_by_the_tests_for_null_alone(void **state)
     CHECK_EVAL("$.a != null", RECORD, "true");
     CHECK_EVAL("null != $.a + 1", RECORD, "true");
     CHECK_EVAL("null == ($.t and $.n == null)", RECORD, "false");
+    CHECK_EVAL("null != ($.n and true)", RECORD, "true");
     CHECK_EVAL("$.o == null", RECORD, "false");
     CHECK_EVAL("null == null", "1", "true");
     static const char *const never[] = {"$.none == 1", "$.none != 1", "$.n < 1", "1 >= $.n", "$.n == $.none",
@@ -205,7 +207,8 @@ static void logic_looks_right_only_where_left_does_not_decide(void **state)
     CHECK_EVAL("not true or true", "1", "true");
     CHECK_EVAL("not (true or true)", "1", "false");
     CHECK_EVAL("not $.a == 7", RECORD, "false");
-    CHECK_EVAL("!$.t == false", RECORD, "true");
+    CHECK_EVAL("!$.t == 1", RECORD, "false");
+    CHECK_EVAL("not $.t == 1", RECORD, "true");
     CHECK_EVAL("! ! true", "1", "true");
     CHECK_EVAL("not not true", "1", "true");
     CHECK_EVAL("false or false or true", "1", "true");
@@ -361,11 +364,21 @@ static void every_bound_is_refused_and_not_overrun(void **state)
     struct sf_expression_error error;
     size_t len = 0;
     memset(text, '(', 200);
-    CHECK(!sf_expression_check(text, 200, &error));
+    memset(text + 201, ')', 200);
+    text[200] = '1';
+    CHECK(!sf_expression_check(text, 401, &error)); /* nesting */
+    CHECK(sf_expression_check(text + 150, 101, &error));
     memset(text, '-', 200);
-    CHECK(!sf_expression_check(text, 200, &error));
-    for (len = 0; len < 400; len += 4) memcpy(text + len, "not ", 4);
+    text[200] = '$';
+    CHECK(!sf_expression_check(text, 201, &error));
+    for (len = 0; len < 800; len += 4) memcpy(text + len, "not ", 4);
+    text[len++] = '$';
     CHECK(!sf_expression_check(text, len, &error));
+    for (len = 0; len < 3 * 32; len += 3) memcpy(text + len, "$+(", 3);
+    memset(text + len + 1, ')', 32);
+    text[len] = '1';
+    CHECK(!sf_expression_check(text, len + 33, &error)); /* the stack */
+    CHECK(sf_expression_check(text + 3, len + 29, &error));
     for (len = 0; len < 2 * 300; len += 2) memcpy(text + len, "1+", 2);
     text[len++] = '1';
     CHECK(!sf_expression_check(text, len, &error)); /* constants */

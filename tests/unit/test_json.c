@@ -89,6 +89,8 @@ static void malformed_texts_are_refused_at_the_byte_that_is_wrong(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         check_refused(rows[i].text, strlen(rows[i].text), rows[i].offset);
+    check_refused("\"0123456\x1f 89\"", 12, 8);
+    check_refused("\"\x1f\"", 3, 1);
     check_refused("1\0", 2, 1);
     check_refused("\"a\0b\"", 5, 2);
 }
@@ -103,7 +105,7 @@ static void ill_formed_utf8_and_lone_surrogates_are_refused(void **state)
         {"\"\x80\"", 1}, {"\"\xc3\"", 1}, {"\"\xc0\xaf\"", 1}, {"\"\xe0\x80\x80\"", 1}, {"\"\xed\xa0\x80\"", 1},
         {"\"\xf0\x80\x80\x80\"", 1}, {"\"\xf4\x90\x80\x80\"", 1}, {"\"\xff\"", 1}, {"\"12345678\xe2\x82", 9},
         {"\"\\ud800\"", 2}, {"\"\\udc00\"", 2}, {"\"\\ud800\\u0041\"", 2}, {"\"\\ud800x\"", 2},
-        {"\"\\ud83d\\ud83d\"", 2},
+        {"\"\\ud83d\\ud83d\"", 2}, {"\"\\udfff\"", 2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         check_refused(rows[i].text, strlen(rows[i].text), rows[i].offset);
@@ -118,6 +120,12 @@ static void depth_64_is_taken_and_65_refused(void **state)
     memset(text + 65, ']', 65);
     check_refused(text, 130, 64);
     CHECK(sf_json_check(text + 1, 128, &fault));
+    char objects[5 * 65 + 1 + 65];
+    for (size_t i = 0; i < 65; i++) memcpy(objects + 5 * i, "{\"a\":", 5);
+    objects[5 * 65] = '1';
+    memset(objects + 5 * 65 + 1, '}', 65);
+    check_refused(objects, sizeof objects, 5 * 64);
+    CHECK(sf_json_check(objects + 5, sizeof objects - 6, &fault));
 }
 
 static void paths_pick_values(void **state)
