@@ -1,8 +1,8 @@
 /*
  * Barriers: what makes one due (B2, B3, L5), fixing it (B4), its commit; and emissions of the watermark (G2).
  */
-#include "core/bytes.h"
 #include "core/ingest/task.h"
+#include "core/ops/metadata.h"
 
 bool sfi_has_content(const struct sf_ingest *ingest)
 {
@@ -38,19 +38,6 @@ void sfi_emit(struct sf_ingest *ingest, const struct sf_step *step, enum sf_wate
     if (observer != NULL && observer->watermark != NULL) observer->watermark(observer->ctx, value, why);
 }
 
-/* K7: base64 of version byte 2 and the partition's time, big-endian; -1: unknown. */
-static uint32_t write_metadata(int64_t time_max, uint8_t *out)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    uint8_t bytes[9] = {2};
-    sf_put_be64(bytes + 1, time_max == SF_TIME_UNSET ? UINT64_MAX : (uint64_t)time_max);
-    for (uint32_t k = 0; k < 3; k++) {
-        uint32_t bits = (uint32_t)bytes[3 * k] << 16 | (uint32_t)bytes[3 * k + 1] << 8 | bytes[3 * k + 2];
-        for (uint32_t d = 0; d < 4; d++) out[4 * k + d] = (uint8_t)digits[bits >> (18 - 6 * d) & 63];
-    }
-    return 12;
-}
-
 static void fix_offset(struct sf_ingest *ingest, uint32_t i)
 {
     struct sfi_partition *p = &ingest->partitions[i];
@@ -58,7 +45,10 @@ static void fix_offset(struct sf_ingest *ingest, uint32_t i)
     p->fixed = sfi_running(p);
     p->fixed_time = ingest->tracker.parts[i].generator.time_max;
     *offset = (struct sf_cut_offset){.tp = p->tp, .offset = p->fixed};
-    offset->metadata_len = write_metadata(p->fixed_time, offset->metadata);
+    char text[SF_METADATA_TEXT_BYTES];
+    sf_metadata_encode(p->fixed_time, text); /* K7 */
+    memcpy(offset->metadata, text, sizeof text);
+    offset->metadata_len = sizeof text;
     ingest->cut_partitions[ingest->cut.offset_count] = i;
     ingest->cut.offset_count++;
 }

@@ -148,7 +148,8 @@ static void touch(struct sf_ingest *ingest, struct sfi_partition *p, uint32_t i)
 bool sfi_is_memory_full(const struct sf_ingest *ingest)
 {
     if (ingest->is_memory_full) return true;
-    return ingest->records > 0 &&
+    bool can_commit = ingest->records > 0 || ingest->committing != 0; /* else nothing would ever make room */
+    return can_commit &&
            ingest->bytes + ingest->committing_bytes >= sfi_topology(ingest)->settings.uncommitted_bytes_max;
 }
 

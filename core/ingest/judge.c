@@ -1,12 +1,29 @@
 #include "core/ingest/judge.h"
 
 #include "core/ingest/text.h"
+#include "core/ops/serde.h"
+#include "core/ops/timestamp.h"
 
-struct sf_judge sf_judge_make(const struct sf_source_spec *source)
+void sf_judge_init(struct sf_judge *judge, const struct sf_source_spec *source, struct sf_alloc alloc)
 {
-    return (struct sf_judge){.on_invalid = source->on_invalid,
-                             .on_future = source->on_future,
-                             .max_future_skew_ms = source->max_future_skew_ms};
+    *judge = (struct sf_judge){.serde = source->value,
+                               .is_validated = source->is_validated,
+                               .on_error = source->on_deserialization_error,
+                               .on_invalid = source->on_invalid,
+                               .on_future = source->on_future,
+                               .max_future_skew_ms = source->max_future_skew_ms};
+    const char *path = source->watermark.timestamp_path;
+    if (path == NULL) return;
+    struct sf_expression_error error;
+    bool is_fine = sf_expression_compile(path, strlen(path), alloc, &judge->assigner, &error);
+    assert(is_fine);
+    (void)is_fine;
+}
+
+void sf_judge_deinit(struct sf_judge *judge)
+{
+    sf_expression_destroy(judge->assigner);
+    judge->assigner = NULL;
 }
 
 static struct sf_judgement judge_future(const struct sf_judge *judge, int64_t ts, int64_t wall_ms)
@@ -18,15 +35,36 @@ static struct sf_judgement judge_future(const struct sf_judge *judge, int64_t ts
     case SF_FUTURE_ACCEPT: return goes;
     case SF_FUTURE_CLAMP: goes.time = sf_time_max(limit, 0); return goes;
     case SF_FUTURE_SKIP:
-    case SF_FUTURE_DLQ: break; /* no dead letters leave from here: counted and passed over */
+    case SF_FUTURE_DLQ: break;
     }
     return (struct sf_judgement){.verdict = SF_VERDICT_SKIP, .reason = SF_DROP_FUTURE_TIMESTAMP, .ts_ms = ts};
+}
+
+/* The event time as the source says it (W6). False: the value cannot be read; *bad_out is filled. */
+static bool find_time(const struct sf_judge *judge, const struct sf_record *record, int64_t *ts_out,
+                      struct sf_judgement *bad_out)
+{
+    struct sf_input_value value = {.serde = judge->serde, .bytes = record->value};
+    struct sf_fault fault;
+    bool is_fine = true;
+    *ts_out = record->ts_kind == SF_TS_NONE ? -1 : record->ts_ms;
+    if (judge->is_validated) is_fine = sf_serde_check(&value, &fault);
+    if (is_fine && judge->assigner != NULL) is_fine = sf_timestamp_assign(judge->assigner, &value, ts_out, &fault);
+    if (is_fine) return true;
+    *bad_out = (struct sf_judgement){
+        .verdict = judge->on_error == SF_ERROR_FAIL ? SF_VERDICT_FAIL : SF_VERDICT_SKIP,
+        .reason = SF_DROP_DESERIALIZATION,
+        .text = fault.text};
+    return false;
 }
 
 struct sf_judgement sf_judge_record(const struct sf_judge *judge, const struct sf_record *record, int64_t time_max,
                                     int64_t wall_ms)
 {
-    int64_t ts = record->ts_kind == SF_TS_NONE ? -1 : record->ts_ms;
+    int64_t ts;
+    struct sf_judgement unread;
+    if (judge->assigner == NULL && !judge->is_validated) ts = record->ts_kind == SF_TS_NONE ? -1 : record->ts_ms;
+    else if (!find_time(judge, record, &ts, &unread)) return unread;
     if (sf_time_is_valid(ts)) {
         if (judge->max_future_skew_ms == SF_SPAN_NONE)
             return (struct sf_judgement){.verdict = SF_VERDICT_GO, .ts_ms = ts, .time = ts};
@@ -53,14 +91,24 @@ void sf_judge_explain(const struct sf_judgement *judgement, const char *topic, i
     sf_text_number(&text, partition);
     sf_text_words(&text, " offset ");
     sf_text_number(&text, offset);
-    sf_text_words(&text, ": invalid event time ");
-    sf_text_number(&text, judgement->ts_ms);
-    int64_t ts = judgement->ts_ms;
-    if (ts == -1)
-        sf_text_words(&text, " (the producer gave none)");
-    else if (ts > SF_TIME_VALID_MAX && ts / 1000 <= SF_TIME_VALID_MAX)
-        sf_text_words(&text, " (microseconds taken for milliseconds?)");
-    else if (ts > SF_TIME_VALID_MAX)
-        sf_text_words(&text, " (nanoseconds taken for milliseconds?)");
+    if (judgement->reason == SF_DROP_DESERIALIZATION) {
+        sf_text_words(&text, ": the value cannot be read: ");
+        sf_text_words(&text, judgement->text);
+        sf_text_words(&text, "; on-deserialization-error of the source is fail");
+        return;
+    }
+    if (judgement->ts_ms == SF_TIME_UNSET) {
+        sf_text_words(&text, ": no event time in the value");
+    } else {
+        sf_text_words(&text, ": invalid event time ");
+        sf_text_number(&text, judgement->ts_ms);
+    }
+    const char *unit = sf_timestamp_unit(judgement->ts_ms);
+    if (judgement->ts_ms == -1) sf_text_words(&text, " (the producer gave none)");
+    if (unit != NULL) {
+        sf_text_words(&text, " (");
+        sf_text_words(&text, unit);
+        sf_text_words(&text, " taken for milliseconds?)");
+    }
     sf_text_words(&text, "; on-invalid-timestamp of the source is fail");
 }

@@ -115,7 +115,7 @@ static void take_memory(struct sf_ingest *ingest)
     ingest->counts = sf_calloc(alloc, sources, sizeof *ingest->counts);
     ingest->counts_fixed = sf_calloc(alloc, sources, sizeof *ingest->counts_fixed);
     ingest->counts_total = sf_calloc(alloc, sources, sizeof *ingest->counts_total);
-    for (uint32_t s = 0; s < sources; s++) ingest->judges[s] = sf_judge_make(&config->topology->sources[s]);
+    for (uint32_t s = 0; s < sources; s++) sf_judge_init(&ingest->judges[s], &config->topology->sources[s], alloc);
     sf_tracker_init(&ingest->tracker, alloc, count, sfi_us(settings->preview_delay_ms));
     sf_heap_init(&ingest->order, alloc, count);
     sf_wait_init(&ingest->wait, alloc, count, settings->task_idle_ms_max);
@@ -200,6 +200,7 @@ void sf_ingest_destroy(struct sf_ingest *ingest)
     sf_consumer_close(ingest->consumer); /* with every batch */
     for (uint32_t i = 0; i < count; i++) sf_buffer_deinit(&ingest->partitions[i].buffer, alloc);
     for (uint32_t l = 0; l < ingest->lane_total; l++) sfi_lane_deinit(ingest, &ingest->lanes[l]);
+    for (uint32_t s = 0; s < sources; s++) sf_judge_deinit(&ingest->judges[s]);
     sf_held_pool_deinit(&ingest->held);
     sf_tracker_deinit(&ingest->tracker);
     sf_heap_deinit(&ingest->order);

@@ -4,6 +4,9 @@
  */
 #include "core/ingest/task.h"
 #include "core/ingest/text.h"
+#include "core/ops/timestamp.h"
+
+#define JANUARY_1970_END INT64_C(2678400000) /* ms; a time before it may be in seconds (T5) */
 
 uint32_t sfi_find(const struct sf_ingest *ingest, struct sf_tp tp)
 {
@@ -86,10 +89,16 @@ static void skip_record(struct sf_ingest *ingest, const struct sf_step *step, st
                         const struct sf_record *record, const struct sf_judgement *judgement)
 {
     uint32_t i = sfi_index(ingest, p);
-    bool is_invalid = judgement->reason == SF_DROP_INVALID_TIMESTAMP;
-    if (may_warn(ingest, p, is_invalid ? SFI_WARN_INVALID : SFI_WARN_SKIPPED))
-        sf_note(step->notes, is_invalid ? SF_NOTE_INVALID_TIMESTAMP : SF_NOTE_FUTURE_TIMESTAMP, i, record->offset,
-                judgement->ts_ms, 0, 0);
+    enum sfi_warning warning = SFI_WARN_INVALID;
+    enum sf_note_code code = SF_NOTE_INVALID_TIMESTAMP;
+    if (judgement->reason == SF_DROP_FUTURE_TIMESTAMP) {
+        warning = SFI_WARN_SKIPPED;
+        code = SF_NOTE_FUTURE_TIMESTAMP;
+    } else if (judgement->reason == SF_DROP_DESERIALIZATION) {
+        warning = SFI_WARN_VALUE;
+        code = SF_NOTE_BAD_VALUE;
+    }
+    if (may_warn(ingest, p, warning)) sf_note(step->notes, code, i, record->offset, judgement->ts_ms, 0, 0);
     ingest->counts[p->source].skipped[judgement->reason]++;
     ingest->records++;
     sfi_set_moved(ingest, i);
@@ -111,7 +120,7 @@ static uint32_t future_case(const struct sf_ingest *ingest, uint32_t i, int64_t 
 static void warn_of_head(struct sf_ingest *ingest, const struct sf_step *step, struct sfi_partition *p)
 {
     uint32_t i = sfi_index(ingest, p);
-    if (sf_judge_is_seconds(p->head_ts) && may_warn(ingest, p, SFI_WARN_SECONDS))
+    if (sf_timestamp_unit(p->head_ts) != NULL && may_warn(ingest, p, SFI_WARN_SECONDS))
         sf_note(step->notes, SF_NOTE_SECONDS, i, p->head->offset, p->head_ts, 0, 0);
     int64_t ahead = p->head_ts - ingest->wall.ms;
     if (ahead <= 60000) return;
@@ -140,7 +149,7 @@ void sfi_judge_head(struct sf_ingest *ingest, const struct sf_step *step, struct
             sf_judge_explain(&judgement, sf_kafka_topic_name(ingest->config.kafka, p->tp.topic), p->tp.partition,
                              record->offset, &ingest->failure);
             sfi_fail(ingest, SF_E_CORRUPT, p->tp, record->offset);
-        } else if (p->head_ts > ingest->wall.ms + 60000 || sf_judge_is_seconds(p->head_ts)) {
+        } else if (p->head_ts > ingest->wall.ms + 60000 || p->head_ts < JANUARY_1970_END) {
             warn_of_head(ingest, step, p);
         }
         return;

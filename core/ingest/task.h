@@ -34,8 +34,14 @@
 #define SFI_RECORD_OVERHEAD 64u  /* bytes of an uncommitted record beside key and value (L5), an estimate */
 
 /* What was last said about a partition, for notes that come at most once a minute (T4, P6). */
-enum sfi_warning { SFI_WARN_INVALID, SFI_WARN_SKIPPED, SFI_WARN_SECONDS, SFI_WARN_FUTURE, /* 3 cases of P6 */
-                   SFI_WARN_COUNT = SFI_WARN_FUTURE + 3 };
+enum sfi_warning {
+    SFI_WARN_INVALID,
+    SFI_WARN_SKIPPED,
+    SFI_WARN_VALUE,
+    SFI_WARN_SECONDS,
+    SFI_WARN_FUTURE, /* and two more: the cases of P6 */
+    SFI_WARN_COUNT = SFI_WARN_FUTURE + 3
+};
 
 struct sfi_partition {
     /* dispatch */

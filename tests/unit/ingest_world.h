@@ -75,7 +75,8 @@ struct world {
     struct world_event events[WORLD_EVENTS];
     uint32_t event_count;
     uint32_t polls;
-    uint32_t batches_out; /* polled and not released */
+    struct sf_batch *out[WORLD_RECORDS]; /* polled and not released */
+    uint32_t batches_out;
     bool is_closed;
     /* time and running */
     int64_t ms;
@@ -229,6 +230,8 @@ static uint32_t world_poll(void *self, struct sf_consumer_event *events_out, uin
         if (event->event.kind == SF_CONSUMER_BATCH) {
             events_out[count].batch = malloc(sizeof(struct sf_batch));
             *events_out[count].batch = event->batch;
+            assert_true(w->batches_out < WORLD_RECORDS);
+            w->out[w->batches_out] = events_out[count].batch;
             w->batches_out++;
         }
         count++;
@@ -240,14 +243,18 @@ static uint32_t world_poll(void *self, struct sf_consumer_event *events_out, uin
 static void world_release(void *self, struct sf_batch *batch)
 {
     struct world *w = self;
-    assert_true(w->batches_out > 0);
+    uint32_t k = 0;
+    while (k < w->batches_out && w->out[k] != batch) k++;
+    assert_true(k < w->batches_out); /* released once, and ours */
     w->batches_out--;
+    w->out[k] = w->out[w->batches_out];
     free(batch);
 }
 
 static void world_close(void *self)
 {
     struct world *w = self;
+    for (uint32_t k = 0; k < w->batches_out; k++) free(w->out[k]);
     w->is_closed = true;
 }
 
