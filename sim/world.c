@@ -129,6 +129,14 @@ void sf_sim_instance_hook(struct sf_sim_instance *instance, const struct sf_sim_
     instance->hooks[instance->hook_count++] = (struct sf_sim_instance_hook){.ops = ops, .ctx = ctx};
 }
 
+void sf_sim_instance_unhook(struct sf_sim_instance *instance, const void *ctx)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < instance->hook_count; i++)
+        if (instance->hooks[i].ctx != ctx) instance->hooks[kept++] = instance->hooks[i];
+    instance->hook_count = kept;
+}
+
 struct sf_alloc sf_sim_instance_alloc(struct sf_sim_instance *instance)
 {
     return sf_sim_heap_alloc(&instance->heap);

@@ -167,6 +167,8 @@ struct sf_sim_instance *sf_sim_instance_new(struct sf_sim_world *world);
 /* Also kills it. Frees what the models keep for it, then all of its own heap. */
 void sf_sim_instance_destroy(struct sf_sim_instance *instance);
 void sf_sim_instance_hook(struct sf_sim_instance *instance, const struct sf_sim_instance_ops *ops, void *ctx);
+/* `ctx` is no more. */
+void sf_sim_instance_unhook(struct sf_sim_instance *instance, const void *ctx);
 struct sf_alloc sf_sim_instance_alloc(struct sf_sim_instance *instance);
 
 /* From this moment nothing it does has an effect. Idempotent. May be called in the middle of a step. */
