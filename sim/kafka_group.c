@@ -149,7 +149,8 @@ static void session_schedule(struct sfi_member *member, int64_t delay_us)
 {
     struct sf_sim_world *world = member->group->broker->world;
     (void)sf_sim_world_cancel(world, member->session_event);
-    member->session_event = sf_sim_world_after(world, delay_us, RANK_GROUP + member->group->number, session_fire, member);
+    member->session_event = sf_sim_world_after(world, delay_us, RANK_GROUP + member->group->number, session_fire,
+                                               member);
 }
 
 /* From the last heartbeat, which was up to one interval ago. */

@@ -116,7 +116,8 @@ bool sf_sim_kafka_log_next(struct sf_sim_kafka *broker, struct sf_tp tp, int64_t
     return false;
 }
 
-struct sf_sim_kafka_committed sf_sim_kafka_committed(struct sf_sim_kafka *broker, const char *group_name, struct sf_tp tp)
+struct sf_sim_kafka_committed sf_sim_kafka_committed(struct sf_sim_kafka *broker, const char *group_name,
+                                                     struct sf_tp tp)
 {
     struct sf_sim_kafka_committed view = {.offset = SF_OFFSET_UNKNOWN, .pending = SF_OFFSET_UNKNOWN};
     const struct sfi_group *group = sfi_group_find(broker, group_name);

@@ -144,7 +144,9 @@ static void answer_fn(void *ctx)
         break;
     case SFI_FENCED: sfi_producer_over(producer, SF_E_SESSION, "a record was refused: the epoch is old"); return;
     case SFI_INVALID: sfi_producer_over(producer, SF_E_SESSION, "a record was refused: no such transaction"); return;
-    case SFI_UNKNOWN_TOPIC: sfi_producer_over(producer, SF_E_UNKNOWN_TOPIC, "a record for a topic that is not there"); return;
+    case SFI_UNKNOWN_TOPIC:
+        sfi_producer_over(producer, SF_E_UNKNOWN_TOPIC, "a record for a topic that is not there");
+        return;
     case SFI_TOO_LARGE: sfi_producer_fail(producer, SF_E_DELIVERY); break;
     case SFI_WAIT:
     case SFI_STALE_MEMBER: assert(false); break;

@@ -77,7 +77,8 @@ void sfi_producer_over(struct sfi_producer *producer, enum sf_status status, con
         end_over(producer, status);
     }
     if (is_told) return;
-    sfi_producer_note(producer, &(struct sf_producer_event){.kind = SF_PRODUCER_FAILED, .status = status, .text = text});
+    sfi_producer_note(producer, &(struct sf_producer_event){.kind = SF_PRODUCER_FAILED, .status = status,
+                                                            .text = text});
 }
 
 void sfi_producer_fail(struct sfi_producer *producer, enum sf_status status)
@@ -155,7 +156,8 @@ static void request_fn(void *ctx)
     struct sf_sim_kafka_fault fault = {.effect = SF_SIM_KAFKA_LOST};
     bool has_fault = !producer->is_late && sfi_broker_take_fault(client->broker, producer->transactional_id,
                                                                  request_kind(command), &fault);
-    producer->is_late = has_fault && fault.effect == SF_SIM_KAFKA_DELAYED && fault.delay_us < config->request_timeout_us;
+    producer->is_late = has_fault && fault.effect == SF_SIM_KAFKA_DELAYED &&
+                        fault.delay_us < config->request_timeout_us;
     if (producer->is_late) {
         sfi_timer_send(&producer->request, fault.delay_us, SF_SIM_FATE_NORMAL);
         return;

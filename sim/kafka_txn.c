@@ -135,7 +135,8 @@ static void decide(struct sfi_coord *coord, bool is_commit)
         if (delay_us == 0)
             marker_write(marker);
         else
-            marker->event = sf_sim_world_after(broker->world, delay_us, RANK_COORD + coord->number, marker_fire, marker);
+            marker->event = sf_sim_world_after(broker->world, delay_us, RANK_COORD + coord->number, marker_fire,
+                                               marker);
     }
 }
 

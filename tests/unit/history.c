@@ -136,7 +136,8 @@ static void put_producer_event(struct party *party, const struct sf_producer_eve
             outcomes[event->outcome], (unsigned)event->end_sends);
         break;
     case SF_PRODUCER_ABORTED:
-        put(history, "abort %" PRIu64 " %s, sends %u", event->tag, status_word(event->status), (unsigned)event->end_sends);
+        put(history, "abort %" PRIu64 " %s, sends %u", event->tag, status_word(event->status),
+            (unsigned)event->end_sends);
         break;
     case SF_PRODUCER_FLUSHED: put(history, "flush %" PRIu64 " %s", event->tag, status_word(event->status)); break;
     case SF_PRODUCER_FAILED: put(history, "producer failed %s", status_word(event->status)); break;
@@ -398,7 +399,8 @@ void party_write(struct party *party, const char *topic, int32_t partition, cons
 
 void party_offset(struct party *party, uint64_t tag, const char *topic, int64_t offset, const char *metadata)
 {
-    struct sf_offset_commit commit = {.tp = party_tp(party, topic, 0), .offset = offset, .metadata = slice_of(metadata)};
+    struct sf_offset_commit commit = {.tp = party_tp(party, topic, 0), .offset = offset,
+                                      .metadata = slice_of(metadata)};
     struct sf_member_token token = {0};
     if (party->consumer.ops != NULL) token = sf_consumer_token(party->consumer);
     sf_producer_offsets(party->producer, tag, token, &commit, 1);

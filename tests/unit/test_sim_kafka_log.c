@@ -316,7 +316,8 @@ static void discard_frees_memory_and_changes_nothing_for_later_offsets(void **st
     party_consumer_bounded(a, true, 65536, 1u << 30);
     (void)sf_consumer_add(a->consumer, party_tp(a, "in", 0), 9998);
     history_run(&h, 1);
-    CHECK_STR(h.text, "0ms A in/0 9998 key=a value of some length 9999 key=a value of some length, next 10000 end 10000\n"
+    CHECK_STR(h.text, "0ms A in/0 9998 key=a value of some length 9999 key=a value of some length,"
+                      " next 10000 end 10000\n"
                       "0ms A in/0 caught up at 10000\n");
     history_close(&h);
 }
