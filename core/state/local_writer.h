@@ -1,0 +1,98 @@
+/*
+ * Local writer: gathers committed changelog rows in memory and brings them to the local store in large sorted batches,
+ * each with the changelog positions that it stands for (B8, K4).
+ *
+ *     put, put, delete, put ...  position(log, offset)  cut
+ *                                                        |
+ *           window by window, key group by key group: sort, last write of a key wins  ->  one write of the store
+ *
+ * Rows lie together by (store, window start). A delete of a row whose window can never have been in the store is
+ * dropped with the row: a window that lives shorter than the time between two batches never touches the disk. What
+ * "can never have been" means is kept as one number a store, the largest start that was ever written.
+ *
+ * A cut takes all that has been put so far. Its caller cuts only where positions are true for everything put: a
+ * position may be too low, never too high.
+ *
+ * Memory: rows that were put and batches that are being written count against bytes_max; is_full asks the caller to put
+ * no more until a write has come back. At most SF_LOCAL_WRITES_MAX writes are under way.
+ *
+ * A store that fails takes nothing more: what is put is thrown away, `status` says why, and the store stays as its last
+ * good batch left it, which the next start completes from the changelog.
+ *
+ * Threading: one owner at a time, who is also the store's (write, sync, poll).
+ */
+#ifndef SF_CORE_STATE_LOCAL_WRITER_H
+#define SF_CORE_STATE_LOCAL_WRITER_H
+
+#include "core/io/kafka.h"
+#include "core/io/store.h"
+#include "core/mem.h"
+
+#define SF_LOCAL_WRITES_MAX 4u
+#define SF_LOCAL_BATCH_BYTES (64u * 1024u * 1024u)
+
+/* One changelog partition whose position is kept. */
+struct sf_local_log {
+    const char *topic; /* borrowed for the writer's life */
+    int32_t partition;
+};
+
+struct sf_local_writer_config {
+    struct sf_alloc alloc;
+    struct sf_store store; /* open; not closed by the writer */
+    uint64_t identity;     /* core/state/local_layout.h */
+    bool is_store_empty;   /* the first batch writes the format */
+    uint32_t store_count;  /* store numbers are below */
+    const struct sf_local_log *logs; /* copied */
+    uint32_t log_count;
+    uint64_t bytes_max;    /* 0: SF_LOCAL_BATCH_BYTES */
+};
+
+struct sf_local_writer;
+
+struct sf_local_writer *sf_local_writer_new(const struct sf_local_writer_config *config);
+/* Nothing may be under way: after stop, or a store that has failed or was closed. */
+void sf_local_writer_destroy(struct sf_local_writer *writer);
+
+/* --- before anything is put */
+
+/* Rows of this window are in the store. */
+void sf_local_writer_found(struct sf_local_writer *writer, uint32_t store, int64_t start);
+/* The next batch begins with the deletion of all rows of `store` (K8). */
+void sf_local_writer_wipe(struct sf_local_writer *writer, uint32_t store);
+
+/* --- gathering */
+
+/* Bytes are copied. value.data NULL: the row goes. Ignored where the key is too long for the store. */
+void sf_local_writer_put(struct sf_local_writer *writer, uint32_t store, int64_t start, uint64_t hash,
+                         struct sf_slice record_key, struct sf_slice value);
+/* All rows of one key group of a window go. */
+void sf_local_writer_clear(struct sf_local_writer *writer, uint32_t store, int64_t start, uint32_t group);
+/* The changelog partition has been put up to `offset`, exclusive; SF_OFFSET_UNKNOWN: no position is true any more. */
+void sf_local_writer_position(struct sf_local_writer *writer, uint32_t log, int64_t offset);
+
+/* Rows or positions wait for a cut. */
+bool sf_local_writer_has_pending(const struct sf_local_writer *writer);
+/* A batch's worth of rows waits. */
+bool sf_local_writer_is_due(const struct sf_local_writer *writer);
+bool sf_local_writer_is_full(const struct sf_local_writer *writer);
+
+/* --- writing */
+
+/* Make a batch of all that waits. False: one is being made. `tag` is told when it is written. */
+bool sf_local_writer_cut(struct sf_local_writer *writer, uint64_t tag);
+/* Go on making it and hand it to the store; the units used, one a key group of a window. */
+uint32_t sf_local_writer_step(struct sf_local_writer *writer, uint32_t budget);
+/* Take the store's events. True: *tag_out has been written (one a call). */
+bool sf_local_writer_poll(struct sf_local_writer *writer, uint64_t *tag_out);
+/* Ask once for durability of what has been written. */
+void sf_local_writer_sync(struct sf_local_writer *writer);
+/* A batch is being made or a write or sync is under way. */
+bool sf_local_writer_is_busy(const struct sf_local_writer *writer);
+/* A batch is being made, and sf_local_writer_step can go on with it. */
+bool sf_local_writer_is_ready(const struct sf_local_writer *writer);
+/* SF_OK, or how the store failed. */
+enum sf_status sf_local_writer_status(const struct sf_local_writer *writer);
+uint64_t sf_local_writer_bytes(const struct sf_local_writer *writer);
+
+#endif
