@@ -48,6 +48,9 @@ enum sf_note_level { SF_NOTE_POINT, SF_NOTE_DEBUG, SF_NOTE_INFO, SF_NOTE_WARNING
     X(SF_NOTE_AVAILABLE, SF_NOTE_INFO, "available", "{p} can be read again")                                        \
     X(SF_NOTE_OFFSET_GAP, SF_NOTE_WARNING, "offset-gap", "{p}: committed offset {0}, log starts at {1}")            \
     X(SF_NOTE_SECONDS, SF_NOTE_WARNING, "seconds", "{p} offset {0}: time in January 1970; are these seconds?")      \
+    X(SF_NOTE_STORE_TRUNCATED, SF_NOTE_WARNING, "store-truncated",                                                  \
+      "changelog {2}/{3}: local position {0}, log starts at {1}; store rebuilt from there")                         \
+    X(SF_NOTE_STORE_FAILED, SF_NOTE_WARNING, "store-failed", "local store failed: status {0}; going on without it") \
     X(SF_NOTE_FAILED, SF_NOTE_WARNING, "failed", "stopping: status {0}")
 
 enum sf_note_code {

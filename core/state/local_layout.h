@@ -59,12 +59,13 @@ struct sf_local_range sf_local_group_range(uint32_t store, int64_t start, uint32
 uint32_t sf_local_position_key_write(uint8_t *out, const char *topic, int32_t partition);
 void sf_local_position_write(uint8_t out[8], int64_t offset);
 /* The stored position of a changelog partition, SF_OFFSET_UNKNOWN if there is none. SF_E_CORRUPT, SF_E_IO. */
-enum sf_status sf_local_position_get(struct sf_store store, const char *topic, int32_t partition, int64_t *offset_out);
+enum sf_status sf_local_position_get(struct sf_store store, const char *topic, int32_t partition,
+                                     int64_t *offset_out);
 
 struct sf_store_slice sf_local_format_key(void);
 void sf_local_format_write(uint8_t out[SF_LOCAL_FORMAT_BYTES], uint64_t identity);
-/* SF_OK: ours. SF_NOT_FOUND: an empty store. SF_E_EXISTS: of another application or format. SF_E_CORRUPT: rows without a
- * format. SF_E_IO. */
+/* SF_OK: ours. SF_NOT_FOUND: an empty store. SF_E_EXISTS: of another application or format. SF_E_CORRUPT: rows without
+ * a format. SF_E_IO. */
 enum sf_status sf_local_format_check(struct sf_store store, uint64_t identity);
 
 /* Of the application's id and of its stores: number, name, window size, fields. */
