@@ -2,17 +2,17 @@
 
 #include "core/state/local_layout.h"
 
-void sfi_batch_init(struct sfi_local_batch *batch, struct sf_alloc alloc)
+void sfi_local_batch_init(struct sfi_local_batch *batch, struct sf_alloc alloc)
 {
     memset(batch, 0, sizeof *batch);
     batch->alloc = alloc;
     batch->group_at = SF_KEY_GROUPS;
 }
 
-void sfi_batch_deinit(struct sfi_local_batch *batch)
+void sfi_local_batch_deinit(struct sfi_local_batch *batch)
 {
     while (batch->chunks != NULL) {
-        struct sfi_batch_chunk *chunk = batch->chunks;
+        struct sfi_local_chunk *chunk = batch->chunks;
         batch->chunks = chunk->next;
         sf_free(batch->alloc, chunk, chunk->bytes);
     }
@@ -22,17 +22,17 @@ void sfi_batch_deinit(struct sfi_local_batch *batch)
     sf_free(batch->alloc, batch->spread, batch->scratch_capacity * sizeof *batch->spread);
     sf_free(batch->alloc, batch->scratch, batch->scratch_capacity * sizeof *batch->scratch);
     sf_free(batch->alloc, batch->ops, batch->op_capacity * sizeof *batch->ops);
-    sfi_batch_init(batch, batch->alloc);
+    sfi_local_batch_init(batch, batch->alloc);
 }
 
-uint8_t *sfi_batch_take(struct sfi_local_batch *batch, size_t bytes)
+uint8_t *sfi_local_batch_take(struct sfi_local_batch *batch, size_t bytes)
 {
-    struct sfi_batch_chunk *chunk = batch->chunks;
+    struct sfi_local_chunk *chunk = batch->chunks;
     if (chunk == NULL || chunk->bytes - sizeof *chunk - chunk->used < bytes) {
         size_t whole = sizeof *chunk + bytes;
-        if (whole < SFI_BATCH_CHUNK_BYTES) whole = SFI_BATCH_CHUNK_BYTES;
+        if (whole < SFI_LOCAL_CHUNK_BYTES) whole = SFI_LOCAL_CHUNK_BYTES;
         chunk = sf_malloc(batch->alloc, whole);
-        *chunk = (struct sfi_batch_chunk){.next = batch->chunks, .bytes = whole};
+        *chunk = (struct sfi_local_chunk){.next = batch->chunks, .bytes = whole};
         batch->chunks = chunk;
         batch->bytes += whole;
     }
@@ -79,7 +79,7 @@ static struct sfi_local_window *window_of(struct sfi_local_batch *batch, uint32_
     return window;
 }
 
-void sfi_batch_put(struct sfi_local_batch *batch, uint32_t store, int64_t start, struct sfi_local_entry entry)
+void sfi_local_batch_put(struct sfi_local_batch *batch, uint32_t store, int64_t start, struct sfi_local_entry entry)
 {
     struct sfi_local_window *window = window_of(batch, store, start);
     if (window->count == window->capacity) {
@@ -95,7 +95,7 @@ void sfi_batch_put(struct sfi_local_batch *batch, uint32_t store, int64_t start,
 
 /* ------------------------------------------------------------------ making */
 
-void sfi_batch_op(struct sfi_local_batch *batch, struct sf_store_op op)
+void sfi_local_batch_op(struct sfi_local_batch *batch, struct sf_store_op op)
 {
     if (batch->op_count == batch->op_capacity) {
         size_t old = batch->op_capacity * sizeof op;
@@ -179,10 +179,10 @@ static struct sf_store_slice slice(const uint8_t *data, uint32_t len)
 static void clear_group(struct sfi_local_batch *batch, const struct sfi_local_window *window, uint32_t group)
 {
     struct sf_local_range range = sf_local_group_range(window->store, window->start, group);
-    uint8_t *ends = sfi_batch_take(batch, 2 * (size_t)range.len);
+    uint8_t *ends = sfi_local_batch_take(batch, 2 * (size_t)range.len);
     memcpy(ends, range.from, range.len);
     memcpy(ends + range.len, range.until, range.len);
-    sfi_batch_op(batch, (struct sf_store_op){.kind = SF_STORE_DELETE_RANGE,
+    sfi_local_batch_op(batch, (struct sf_store_op){.kind = SF_STORE_DELETE_RANGE,
                                              .key = slice(ends, range.len),
                                              .value = slice(ends + range.len, range.len)});
 }
@@ -204,19 +204,19 @@ static bool make_group(struct sfi_local_batch *batch, const struct sfi_local_win
         const struct sfi_local_entry *entry = &sorted[i];
         if (i + 1 < until - from && compare(entry, entry + 1) == 0) continue; /* overwritten later */
         if (entry->value_len != SFI_ENTRY_DELETE) {
-            sfi_batch_op(batch, (struct sf_store_op){.kind = SF_STORE_PUT,
+            sfi_local_batch_op(batch, (struct sf_store_op){.kind = SF_STORE_PUT,
                                                      .key = slice(entry->bytes, entry->key_len),
                                                      .value = slice(entry->bytes + entry->key_len, entry->value_len)});
             is_put = true;
         } else if (can_be_stored && !is_cleared) {
-            sfi_batch_op(batch, (struct sf_store_op){.kind = SF_STORE_DELETE,
+            sfi_local_batch_op(batch, (struct sf_store_op){.kind = SF_STORE_DELETE,
                                                      .key = slice(entry->bytes, entry->key_len)});
         }
     }
     return is_put;
 }
 
-bool sfi_batch_make(struct sfi_local_batch *batch, int64_t *written_max, uint32_t budget, uint32_t *used_out)
+bool sfi_local_batch_make(struct sfi_local_batch *batch, int64_t *written_max, uint32_t budget, uint32_t *used_out)
 {
     uint32_t used = 0;
     while (batch->window_at < batch->window_count) {

@@ -14,7 +14,7 @@
 #include "core/io/store.h"
 #include "core/mem.h"
 
-#define SFI_BATCH_CHUNK_BYTES 65536u
+#define SFI_LOCAL_CHUNK_BYTES 65536u
 #define SFI_ENTRY_DELETE UINT32_MAX
 #define SFI_ENTRY_CLEAR (UINT32_MAX - 1)
 
@@ -33,8 +33,8 @@ struct sfi_local_window {
     uint32_t capacity;
 };
 
-struct sfi_batch_chunk {
-    struct sfi_batch_chunk *next;
+struct sfi_local_chunk {
+    struct sfi_local_chunk *next;
     size_t bytes; /* of the whole allocation */
     size_t used;
     uint8_t data[];
@@ -42,7 +42,7 @@ struct sfi_batch_chunk {
 
 struct sfi_local_batch {
     struct sf_alloc alloc;
-    struct sfi_batch_chunk *chunks;
+    struct sfi_local_chunk *chunks;
     struct sfi_local_window *windows;
     uint32_t window_count;
     uint32_t window_capacity;
@@ -66,17 +66,17 @@ struct sfi_local_batch {
     uint64_t serial; /* of its write */
 };
 
-void sfi_batch_init(struct sfi_local_batch *batch, struct sf_alloc alloc);
-void sfi_batch_deinit(struct sfi_local_batch *batch);
+void sfi_local_batch_init(struct sfi_local_batch *batch, struct sf_alloc alloc);
+void sfi_local_batch_deinit(struct sfi_local_batch *batch);
 
 /* Bytes that live as long as the batch. */
-uint8_t *sfi_batch_take(struct sfi_local_batch *batch, size_t bytes);
+uint8_t *sfi_local_batch_take(struct sfi_local_batch *batch, size_t bytes);
 /* An entry at the end of its window; `bytes` are of the batch. */
-void sfi_batch_put(struct sfi_local_batch *batch, uint32_t store, int64_t start, struct sfi_local_entry entry);
-void sfi_batch_op(struct sfi_local_batch *batch, struct sf_store_op op);
+void sfi_local_batch_put(struct sfi_local_batch *batch, uint32_t store, int64_t start, struct sfi_local_entry entry);
+void sfi_local_batch_op(struct sfi_local_batch *batch, struct sf_store_op op);
 
 /* Make at most `budget` groups into ops; windows that start behind `written_max[store]` cannot be in the store, and
  * those numbers rise with what is written. True: all is made. */
-bool sfi_batch_make(struct sfi_local_batch *batch, int64_t *written_max, uint32_t budget, uint32_t *used_out);
+bool sfi_local_batch_make(struct sfi_local_batch *batch, int64_t *written_max, uint32_t budget, uint32_t *used_out);
 
 #endif

@@ -57,8 +57,8 @@ struct sf_local_writer *sf_local_writer_new(const struct sf_local_writer_config 
         writer->logs[i] = config->logs[i];
         writer->positions[i] = SF_OFFSET_UNKNOWN;
     }
-    sfi_batch_init(&writer->pending, writer->alloc);
-    for (uint32_t i = 0; i < BATCHES; i++) sfi_batch_init(&writer->batches[i], writer->alloc);
+    sfi_local_batch_init(&writer->pending, writer->alloc);
+    for (uint32_t i = 0; i < BATCHES; i++) sfi_local_batch_init(&writer->batches[i], writer->alloc);
     writer->making = NO_BATCH;
     return writer;
 }
@@ -67,8 +67,8 @@ void sf_local_writer_destroy(struct sf_local_writer *writer)
 {
     if (writer == NULL) return;
     struct sf_alloc alloc = writer->alloc;
-    sfi_batch_deinit(&writer->pending);
-    for (uint32_t i = 0; i < BATCHES; i++) sfi_batch_deinit(&writer->batches[i]);
+    sfi_local_batch_deinit(&writer->pending);
+    for (uint32_t i = 0; i < BATCHES; i++) sfi_local_batch_deinit(&writer->batches[i]);
     sf_cfree(alloc, writer->written_max, writer->store_count, sizeof *writer->written_max);
     sf_cfree(alloc, writer->is_wiped, writer->store_count, sizeof *writer->is_wiped);
     sf_cfree(alloc, writer->logs, writer->log_count, sizeof *writer->logs);
@@ -97,7 +97,7 @@ static void put(struct sf_local_writer *writer, uint32_t store, int64_t start, c
                 uint32_t value_len)
 {
     struct sfi_local_entry entry = {.bytes = bytes, .key_len = key_len, .value_len = value_len};
-    sfi_batch_put(&writer->pending, store, start, entry);
+    sfi_local_batch_put(&writer->pending, store, start, entry);
 }
 
 void sf_local_writer_put(struct sf_local_writer *writer, uint32_t store, int64_t start, uint64_t hash,
@@ -107,7 +107,7 @@ void sf_local_writer_put(struct sf_local_writer *writer, uint32_t store, int64_t
     if (writer->status != SF_OK || record_key.len > SF_LOCAL_KEY_BYTES_MAX) return;
     assert(value.len < SFI_ENTRY_CLEAR);
     uint32_t key_len = SF_LOCAL_ROW_HEAD_BYTES + record_key.len;
-    uint8_t *bytes = sfi_batch_take(&writer->pending, (size_t)key_len + value.len);
+    uint8_t *bytes = sfi_local_batch_take(&writer->pending, (size_t)key_len + value.len);
     (void)sf_local_row_key_write(bytes, store, start, hash, record_key.data, record_key.len);
     if (value.len > 0) memcpy(bytes + key_len, value.data, value.len);
     put(writer, store, start, bytes, key_len, value.data == NULL ? SFI_ENTRY_DELETE : value.len);
@@ -117,7 +117,7 @@ void sf_local_writer_clear(struct sf_local_writer *writer, uint32_t store, int64
 {
     assert(store < writer->store_count && group < SF_KEY_GROUPS);
     if (writer->status != SF_OK) return;
-    uint8_t *bytes = sfi_batch_take(&writer->pending, SF_LOCAL_ROW_HEAD_BYTES);
+    uint8_t *bytes = sfi_local_batch_take(&writer->pending, SF_LOCAL_ROW_HEAD_BYTES);
     (void)sf_local_row_key_write(bytes, store, start, group, NULL, 0);
     put(writer, store, start, bytes, SF_LOCAL_ROW_HEAD_BYTES, SFI_ENTRY_CLEAR);
 }
@@ -157,7 +157,7 @@ bool sf_local_writer_is_full(const struct sf_local_writer *writer)
 
 static struct sf_store_slice copy(struct sfi_local_batch *batch, const uint8_t *data, uint32_t len)
 {
-    uint8_t *bytes = sfi_batch_take(batch, len);
+    uint8_t *bytes = sfi_local_batch_take(batch, len);
     memcpy(bytes, data, len);
     return (struct sf_store_slice){.data = bytes, .len = len};
 }
@@ -168,7 +168,7 @@ static void add_wipes(struct sf_local_writer *writer, struct sfi_local_batch *ba
     for (uint32_t i = 0; i < writer->store_count && writer->wiped_count > 0; i++) {
         if (!writer->is_wiped[i]) continue;
         struct sf_local_range range = sf_local_store_range(i);
-        sfi_batch_op(batch, (struct sf_store_op){.kind = SF_STORE_DELETE_RANGE,
+        sfi_local_batch_op(batch, (struct sf_store_op){.kind = SF_STORE_DELETE_RANGE,
                                                  .key = copy(batch, range.from, range.len),
                                                  .value = copy(batch, range.until, range.len)});
         writer->is_wiped[i] = false;
@@ -190,7 +190,7 @@ static void add_positions(struct sf_local_writer *writer, struct sfi_local_batch
             op.kind = SF_STORE_PUT;
             op.value = copy(batch, value, sizeof value);
         }
-        sfi_batch_op(batch, op);
+        sfi_local_batch_op(batch, op);
         writer->is_moved[i] = false;
         writer->moved_count--;
     }
@@ -201,7 +201,7 @@ static void add_format(struct sf_local_writer *writer, struct sfi_local_batch *b
     if (writer->is_format_written) return;
     uint8_t value[SF_LOCAL_FORMAT_BYTES];
     sf_local_format_write(value, writer->identity);
-    sfi_batch_op(batch, (struct sf_store_op){.kind = SF_STORE_PUT,
+    sfi_local_batch_op(batch, (struct sf_store_op){.kind = SF_STORE_PUT,
                                              .key = sf_local_format_key(),
                                              .value = copy(batch, value, sizeof value)});
     writer->is_format_written = true;
@@ -214,9 +214,9 @@ bool sf_local_writer_cut(struct sf_local_writer *writer, uint64_t tag)
     uint32_t at = 0;
     while (writer->states[at] != BATCH_FREE) at++; /* one more than can be under way */
     struct sfi_local_batch *batch = &writer->batches[at];
-    sfi_batch_deinit(batch);
+    sfi_local_batch_deinit(batch);
     *batch = writer->pending;
-    sfi_batch_init(&writer->pending, writer->alloc);
+    sfi_local_batch_init(&writer->pending, writer->alloc);
     batch->tag = tag;
     add_wipes(writer, batch);
     add_format(writer, batch);
@@ -230,10 +230,10 @@ static void free_batches(struct sf_local_writer *writer)
 {
     for (uint32_t i = 0; i < BATCHES; i++) {
         if (writer->states[i] == BATCH_WRITING) continue; /* borrowed by the store until its event */
-        sfi_batch_deinit(&writer->batches[i]);
+        sfi_local_batch_deinit(&writer->batches[i]);
         writer->states[i] = BATCH_FREE;
     }
-    sfi_batch_deinit(&writer->pending);
+    sfi_local_batch_deinit(&writer->pending);
     writer->making = NO_BATCH;
     writer->is_sync_due = false;
 }
@@ -244,7 +244,7 @@ uint32_t sf_local_writer_step(struct sf_local_writer *writer, uint32_t budget)
     if (writer->making != NO_BATCH) {
         uint32_t at = writer->making;
         struct sfi_local_batch *batch = &writer->batches[at];
-        if (writer->states[at] == BATCH_MAKING && sfi_batch_make(batch, writer->written_max, budget, &used))
+        if (writer->states[at] == BATCH_MAKING && sfi_local_batch_make(batch, writer->written_max, budget, &used))
             writer->states[at] = BATCH_MADE;
         if (writer->states[at] == BATCH_MADE && writer->under_way < SF_LOCAL_WRITES_MAX) {
             writer->making = NO_BATCH;
@@ -256,7 +256,7 @@ uint32_t sf_local_writer_step(struct sf_local_writer *writer, uint32_t budget)
                 sf_store_write(writer->store, batch->serial, batch->ops, batch->op_count);
             } else {
                 writer->states[at] = BATCH_FREE; /* all of it had gone before it was ever written */
-                sfi_batch_deinit(batch);
+                sfi_local_batch_deinit(batch);
             }
         }
     }
@@ -275,7 +275,7 @@ static uint64_t on_written(struct sf_local_writer *writer, uint64_t serial)
     assert(at < BATCHES); /* a store tells only of what it was given */
     uint64_t tag = writer->batches[at].tag;
     writer->states[at] = BATCH_FREE;
-    sfi_batch_deinit(&writer->batches[at]);
+    sfi_local_batch_deinit(&writer->batches[at]);
     writer->under_way--;
     return tag;
 }
