@@ -267,6 +267,7 @@ struct sf_commit *sf_commit_new(const struct sf_commit_config *config, struct sf
     commit->totals = sf_calloc(config->alloc, config->topology->step_count, sizeof *commit->totals);
     sf_commit_write_init(&commit->write, config->alloc, config->targets, config->to_persist);
     commit->epoch = 1;
+    commit->is_stopped = true; /* until the engine's first RESET */
     sfi_commit_epoch_clear(commit);
     commit->port_count = config->lane_total + 2 + (config->to_persist != NULL ? 1 : 0);
     commit->ports = sf_calloc(config->alloc, commit->port_count, sizeof *commit->ports);

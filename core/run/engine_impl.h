@@ -71,6 +71,7 @@ struct sf_engine {
     uint32_t stopped_count;
     uint32_t stopping_count; /* tasks that were told to stop for good */
     uint32_t resumed_count;
+    uint32_t resumed_wanted;
 
     /* what the start finds */
     struct sf_admin admin;

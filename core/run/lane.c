@@ -391,6 +391,7 @@ struct sf_lane *sf_lane_new(const struct sf_lane_config *config, struct sf_task 
     lane->ring = *config->ring;
     lane->epoch = config->epoch;
     lane->committed = config->epoch - 1;
+    lane->is_stopped = true; /* until the engine's first RESET */
     struct sf_flow_config flow = {.plan = config->plan,
                                   .targets = config->targets,
                                   .alloc = config->alloc,

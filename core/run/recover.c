@@ -116,6 +116,7 @@ void sfi_on_stopped(struct sf_engine *engine, const struct sf_step *step)
     if (engine->is_ending || engine->recover != SFI_RECOVER_STOP || engine->stopped_count < task_count(engine)) return;
     engine->generation++;
     engine->resumed_count = 0;
+    engine->resumed_wanted = task_count(engine);
     engine->recover = SFI_RECOVER_RESET;
     sf_note(step->notes, SF_NOTE_FELL_BACK, SF_SUBJECT_NONE, (int64_t)engine->committed,
             (int64_t)engine->next_epoch, 0, 0);
@@ -131,7 +132,7 @@ void sfi_on_resumed(struct sf_engine *engine, const struct sf_step *step)
 {
     (void)step;
     engine->resumed_count++;
-    if (engine->is_ending || engine->recover != SFI_RECOVER_RESET || engine->resumed_count < task_count(engine)) return;
+    if (engine->is_ending || engine->recover != SFI_RECOVER_RESET || engine->resumed_count < engine->resumed_wanted) return;
     engine->recover = SFI_RECOVER_NONE;
     engine->phase = SF_PHASE_RUNNING;
     engine->is_in_doubt = false;

@@ -245,6 +245,20 @@ static bool read_stamp(struct sf_engine *engine, const struct sf_step *step)
 
 /* ------------------------------------------------------------------ source offsets (S1, S8) */
 
+/* The source with the smallest topic behind `after` (NULL: of all): D2's order, which ingest numbers by. No two sources
+ * have one topic (V8). */
+static uint32_t source_after(const struct sf_topology *topology, const char *after)
+{
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < topology->source_count; i++) {
+        const char *topic = topology->sources[i].topic;
+        if (after != NULL && strcmp(topic, after) <= 0) continue;
+        if (best == UINT32_MAX || strcmp(topic, topology->sources[best].topic) < 0) best = i;
+    }
+    assert(best != UINT32_MAX);
+    return best;
+}
+
 static void list_partitions(struct sf_engine *engine)
 {
     const struct sf_topology *topology = engine->config.topology;
@@ -254,12 +268,14 @@ static void list_partitions(struct sf_engine *engine)
     engine->partitions = sf_calloc(alloc, engine->partition_count, sizeof *engine->partitions);
     engine->tps = sf_calloc(alloc, engine->partition_count, sizeof *engine->tps);
     uint32_t at = 0;
-    for (uint32_t i = 0; i < topology->source_count; i++) {
-        uint32_t topic = sf_kafka_topic(engine->config.kafka, topology->sources[i].topic);
-        for (int32_t p = 0; p < engine->source_partitions[i]; p++, at++) {
+    for (const char *after = NULL; at < engine->partition_count;) {
+        uint32_t source = source_after(topology, after);
+        after = topology->sources[source].topic;
+        uint32_t topic = sf_kafka_topic(engine->config.kafka, after);
+        for (int32_t p = 0; p < engine->source_partitions[source]; p++, at++) {
             engine->tps[at] = (struct sf_tp){.topic = topic, .partition = p};
             engine->partitions[at] =
-                (struct sf_ingest_partition){.tp = engine->tps[at], .source = i, .time_max = SF_TIME_UNSET};
+                (struct sf_ingest_partition){.tp = engine->tps[at], .source = source, .time_max = SF_TIME_UNSET};
         }
     }
 }
@@ -438,9 +454,12 @@ static void run(struct sf_engine *engine, const struct sf_step *step)
         sfi_end(engine, step, SF_END_FAILED, engine->error.status, engine->error.text);
         return;
     }
+    /* ingest runs from its first step on; commit and lanes have waited for the cut */
     struct sf_msg reset = {.kind = SF_MSG_RESET, .epoch = engine->committed, .value = (int64_t)engine->committed + 1};
     engine->resumed_count = 0;
-    sfi_tell_all(engine, &reset);
+    engine->resumed_wanted = 1 + engine->lane_total;
+    sfi_tell_commit(engine, reset);
+    for (uint32_t flat = 0; flat < engine->lane_total; flat++) sf_edge_push(&engine->engine_to_lane[flat], &reset);
     engine->start = SFI_START_DONE;
     engine->recover = SFI_RECOVER_RESET; /* the first start ends like a fall-back: when all tasks go on */
     engine->phase = SF_PHASE_FALLING_BACK;
