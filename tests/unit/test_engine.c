@@ -1,0 +1,152 @@
+/* The whole engine in an exact simulated world: one window from source to sink, and what a crash must not change. */
+#include "tests/check.h"
+#include <stdio.h>
+#include "tests/unit/engine_world.h"
+
+#include "core/note.h"
+
+static const char count_app[] = "application: {id: counts}\n"
+                                "sources:\n"
+                                "  in: {topic: in, key: string, value: json, watermark: {strategy: "
+                                "bounded-out-of-orderness, max-out-of-orderness: 0ms}}\n"
+                                "stoatflow: {instance: one, watermark: {idleness-timeout-ms: 0}}\n"
+                                "streams:\n"
+                                "  - {name: counts, from: in, window: {tumbling: 10ms}, aggregate: {n: count}, emit: "
+                                "on-window-close, store: {name: counts, kind: persistent}}\n"
+                                "sinks:\n"
+                                "  - {from: counts, topic: out, value: json}\n";
+
+#define A_0_10 "a {\"window\":{\"start\":0,\"end\":10},\"n\":1} @5\n"
+
+static void a_window_is_emitted_at_the_second_barrier_and_visible_at_the_third_case_51(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, count_app, 1, 1, 0);
+    engine_world_append(&w, 0, "a", 5, "1");
+    engine_world_at(&w, 1);
+    engine_world_append(&w, 0, "a", 10, "1");
+    engine_world_at(&w, 100);
+    engine_world_barrier(&w);
+    CHECK_EQ(sf_engine_epoch(w.engine), 1);
+    CHECK_STR(engine_world_output(&w), "");
+    engine_world_at(&w, 200);
+    engine_world_barrier(&w);
+    CHECK_STR(engine_world_output(&w), "");
+    engine_world_at(&w, 300);
+    engine_world_barrier(&w);
+    CHECK_STR(engine_world_output(&w), A_0_10);
+    engine_world_deinit(&w);
+}
+
+static void a_crash_around_the_emission_gives_the_window_once_case_58(void **state)
+{
+    (void)state;
+    for (int crash_at = 0; crash_at < 3; crash_at++) {
+        struct engine_world w;
+        engine_world_init(&w, count_app, 1, 1, 0);
+        engine_world_append(&w, 0, "a", 5, "1");
+        engine_world_append(&w, 0, "a", 10, "1");
+        for (int barrier = 0; barrier < 3; barrier++) {
+            engine_world_at(&w, 100 * (barrier + 1));
+            engine_world_barrier(&w);
+            if (barrier != crash_at) continue;
+            engine_world_crash(&w);
+            engine_world_start(&w);
+        }
+        for (int barrier = 0; barrier < 3; barrier++) engine_world_barrier(&w);
+        CHECK_STR(engine_world_output(&w), A_0_10);
+        engine_world_deinit(&w);
+    }
+}
+
+static void a_graceful_stop_flushes_what_is_due_and_no_more_case_13(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, count_app, 1, 1, 0);
+    engine_world_append(&w, 0, "a", 15, "1");
+    engine_world_append(&w, 0, "a", 22, "1");
+    engine_world_at(&w, 600);
+    engine_world_stop(&w);
+    CHECK_STR(engine_world_output(&w), "a {\"window\":{\"start\":10,\"end\":20},\"n\":1} @15\n");
+    engine_world_start(&w);
+    engine_world_append(&w, 0, "a", 25, "1");
+    engine_world_append(&w, 0, "a", 30, "1");
+    engine_world_at(&w, 710);
+    for (int barrier = 0; barrier < 3; barrier++) engine_world_barrier(&w);
+    CHECK_STR(engine_world_output(&w), "a {\"window\":{\"start\":10,\"end\":20},\"n\":1} @15\n"
+                                       "a {\"window\":{\"start\":20,\"end\":30},\"n\":2} @25\n");
+    engine_world_deinit(&w);
+}
+
+static void late_records_are_judged_on_the_lane_floor_case_27(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, count_app, 1, 1, 0);
+    engine_world_append(&w, 0, "a", 1, "1");
+    engine_world_append(&w, 0, "a", 25, "1");
+    engine_world_append(&w, 0, "a", 2, "1");
+    engine_world_at(&w, 3);
+    engine_world_barrier(&w);
+    engine_world_append(&w, 0, "a", 3, "1");
+    engine_world_at(&w, 5);
+    engine_world_barrier(&w);
+    engine_world_barrier(&w);
+    CHECK_STR(engine_world_output(&w), "a {\"window\":{\"start\":0,\"end\":10},\"n\":2} @2\n");
+    CHECK_EQ(sf_engine_step_counts(w.engine)[0].drops[SF_DROP_LATE_WINDOW], 1);
+    engine_world_deinit(&w);
+}
+
+static void a_crash_at_any_protocol_point_gives_every_window_once(void **state)
+{
+    (void)state;
+    static const int points[] = {SF_NOTE_BARRIER_DUE,      SF_NOTE_BARRIER_STAMPED, SF_NOTE_BARRIER_ENQUEUED,
+                                 SF_NOTE_LANE_CROSSED,     SF_NOTE_LANE_EMITTED,    SF_NOTE_TXN_BEGUN,
+                                 SF_NOTE_TXN_OFFSETS_SENT, SF_NOTE_TXN_END_SENT,    SF_NOTE_TXN_COMMITTED};
+    for (size_t point = 0; point < sizeof points / sizeof points[0]; point++) {
+        for (int64_t epoch = 1; epoch <= 4; epoch++) {
+            struct engine_world w;
+            engine_world_init(&w, count_app, 2, 2, 0);
+            w.crash_code = points[point];
+            w.crash_epoch = epoch;
+            bool has_crashed = false;
+            for (int64_t t = 0; t < 6; t++) {
+                engine_world_append(&w, 0, "a", 10 * t, "1");
+                engine_world_append(&w, 1, "b", 10 * t + 1, "1");
+                engine_world_at(&w, 100 * (t + 1));
+                engine_world_barrier(&w);
+                if (!w.instance->is_dead) continue;
+                has_crashed = true;
+                engine_world_crash(&w);
+                engine_world_start(&w);
+            }
+            for (int barrier = 0; barrier < 4; barrier++) engine_world_barrier(&w);
+            CHECK(has_crashed);
+            const char *out = engine_world_output(&w);
+            int count = 0;
+            for (const char *at = out; (at = strchr(at, '\n')) != NULL; at++) count++;
+            if (count != 10) fail_msg("point %d epoch %d: %d results\n%s", points[point], (int)epoch, count, out);
+            for (int64_t t = 0; t < 5; t++) {
+                char row[64];
+                snprintf(row, sizeof row, "a {\"window\":{\"start\":%d,\"end\":%d},\"n\":1}", (int)t * 10,
+                         (int)t * 10 + 10);
+                CHECK(strstr(out, row) != NULL);
+            }
+            engine_world_deinit(&w);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_window_is_emitted_at_the_second_barrier_and_visible_at_the_third_case_51),
+        cmocka_unit_test(a_crash_around_the_emission_gives_the_window_once_case_58),
+        cmocka_unit_test(a_graceful_stop_flushes_what_is_due_and_no_more_case_13),
+        cmocka_unit_test(late_records_are_judged_on_the_lane_floor_case_27),
+        cmocka_unit_test(a_crash_at_any_protocol_point_gives_every_window_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
