@@ -68,6 +68,7 @@ static void start(struct iter *iter)
         rocksdb_iter_seek_for_prev(iter->rocks, chars(range->until.data), range->until.len);
         size_t len = 0;
         if (!rocksdb_iter_valid(iter->rocks)) return;
+        /* the end is not in the range, should the upper bound have let it through */
         const char *key = rocksdb_iter_key(iter->rocks, &len);
         if (compare(slice_of(key, len), range->until) == 0) rocksdb_iter_prev(iter->rocks);
     }

@@ -133,7 +133,6 @@ static void run(struct sf_sim_sched *sched, struct sfi_task_slot *slot)
     int64_t wall_ms = sf_sim_world_wall_ms(world);
     draw_inputs(sched, slot);
     slot->is_ready = false;
-    slot->wake_us = INT64_MAX;
     slot->step_count++;
     sched->step_count++;
     keep_name(sched, task->name);

@@ -222,9 +222,8 @@ void sfi_map_sweep(struct sfi_map *map, uint64_t horizon)
         struct sfi_row *next = row->next_unclean;
         row->is_unclean = false;
         drop_older_than(map, row, horizon);
-        bool is_forgotten = row->newest->is_gone && row->newest->older == NULL && row->newest->batch <= horizon;
-        if (is_forgotten)
-            remove_row(map, row);
+        if (row->newest->is_gone && row->newest->older == NULL)
+            remove_row(map, row); /* no view that is left ever saw it */
         else
             note_unclean(map, row);
         row = next;
