@@ -1,4 +1,4 @@
-/* The edge between two real threads: order, credit and contents, at full speed and with every block held for a while. */
+/* The edge between two real threads: order, credit and contents, at full speed, with blocks held for a while. */
 /* ctest: threads */
 #include "tests/check.h"
 
