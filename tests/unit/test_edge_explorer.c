@@ -182,9 +182,10 @@ static void check_end(struct run *run)
     static const struct choice consumer = {
         .is_consumer = true, .limit = UINT8_MAX, .give = GIVE_ALL, .falls_back = true};
     uint32_t rounds = 0;
-    while (step(run, producer) | step(run, consumer)) {
-        rounds++;
+    for (bool has_moved = true; has_moved; rounds++) {
         CHECK(rounds <= 4 * MESSAGES_MAX);
+        has_moved = step(run, producer);
+        has_moved = step(run, consumer) || has_moved;
     }
     const char *program = run->scenario->program;
     CHECK(program[run->position] == '\0');
