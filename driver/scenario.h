@@ -32,15 +32,14 @@ enum sf_scenario_draw_kind {
     SF_SCENARIO_DRAW_UNIFORM,     /* a … b, both included */
     SF_SCENARIO_DRAW_EXPONENTIAL, /* mean a */
     SF_SCENARIO_DRAW_ZIPF,        /* 0 … a - 1, rank r with weight (r + 1)^-(b / 10^6) */
-    SF_SCENARIO_DRAW_SEQUENCE     /* the record's ordinal in its entry, from 0; `c%06d` */
+    SF_SCENARIO_DRAW_SEQUENCE     /* the record's ordinal in its entry, from 0 */
 };
 
 /* Where a number of the seed goes. Spans are in ms. */
 struct sf_scenario_draw {
     enum sf_scenario_draw_kind kind;
     int64_t a, b;
-    const char *prefix, *suffix; /* SEQUENCE: around the number */
-    uint32_t width;              /* SEQUENCE: at least so many digits, zeros in front */
+    uint32_t width; /* SEQUENCE: at least so many digits, zeros in front: 6 for `%06d` */
 };
 
 /* A key or value: pieces of text with draws between them, in order. piece_count 0: null. A key's text is the scalar

@@ -26,14 +26,17 @@ enum sf_schema_type {
     SF_SCHEMA_DURATION,   /* min ... max in ms: 250ms, 30s, 1m30s, 1h, 7d */
     SF_SCHEMA_TIME,       /* ISO 8601 or epoch milliseconds */
     SF_SCHEMA_MOMENT,     /* a TIME, `+90s` from the scenario's start, or `10:05` on its day */
+    SF_SCHEMA_STAMP,      /* a MOMENT, or any integer: an event time that may be invalid (T4) */
+    SF_SCHEMA_WATERMARK,  /* a MOMENT, `unset` or `complete` (T1) */
     SF_SCHEMA_PATH,       /* $.field.inner */
     SF_SCHEMA_EXPRESSION, /* core/ops/expression.h */
     SF_SCHEMA_AGGREGATE,  /* count, sum(expression), min(...), max(...) */
     SF_SCHEMA_ANY,
-    SF_SCHEMA_OBJECT,     /* a mapping with the keys listed */
+    SF_SCHEMA_OBJECT,     /* a mapping with the keys listed; where it has an `item`, others with a `/` are such */
     SF_SCHEMA_MAP,        /* a mapping of names to `item` */
-    SF_SCHEMA_LIST,       /* a list of `item` */
+    SF_SCHEMA_LIST,       /* a list of `item`, min ... max of them (max 0: any number) */
     SF_SCHEMA_CHOICE,     /* by what stands there: `scalar`, `list` or `object`; NULL: not allowed */
+    SF_SCHEMA_APPLICATION, /* an application inline: the loader of applications walks it */
     SF_SCHEMA_ENGINE      /* `stoatflow:`, its keys nested or dotted; `keys` have full dotted names */
 };
 
@@ -70,5 +73,8 @@ struct sf_schema {
 /* The roots. */
 extern const struct sf_schema sf_schema_application;
 extern const struct sf_schema sf_schema_scenario;
+
+/* A part of scenarios that stands inside values, where anything may stand: {uniform: [1, 9]}. */
+extern const struct sf_schema sf_schema_draw;
 
 #endif

@@ -142,7 +142,9 @@ static const char *expected_of(const struct sf_yaml_node *node, enum sf_schema_t
         return !node->is_quoted && sf_value_bool(node->text, &is_true) ? NULL : "true or false";
     if (type == SF_SCHEMA_TIME)
         return sf_value_time(node->text, &ms) ? NULL : "a time such as 2026-09-22T10:00:00Z, or epoch milliseconds";
-    if (type == SF_SCHEMA_MOMENT)
+    if (type == SF_SCHEMA_STAMP && sf_value_int(node->text, &ms)) return NULL;
+    if (type == SF_SCHEMA_WATERMARK && (sf_yaml_is(node, "unset") || sf_yaml_is(node, "complete"))) return NULL;
+    if (type == SF_SCHEMA_MOMENT || type == SF_SCHEMA_STAMP || type == SF_SCHEMA_WATERMARK)
         return sf_value_moment(node->text, &kind, &ms)
                    ? NULL
                    : "a time such as 2026-09-22T10:00:00Z, +90s (from the start), 10:05 or epoch milliseconds";
@@ -176,6 +178,8 @@ static void walk_scalar(struct walker *w, const struct sf_yaml_node *node, const
                                         "a duration",
                                         "a time",
                                         "a time",
+                                        "a time",
+                                        "a time, unset or complete",
                                         "a path such as $.event_time",
                                         "an expression",
                                         "count, sum(...), min(...) or max(...)"};
@@ -358,7 +362,11 @@ static void walk_entry(struct walker *w, const struct sf_yaml_node *node, const 
     const char *name = node->key->text;
     if (is_engine_key(schema, name)) return;
     const struct sf_schema_key *key = find_key(schema, name);
-    if (key == NULL) {
+    if (key == NULL && schema->item != NULL && strchr(name, '/') != NULL) {
+        size_t before = enter(w, name);
+        walk(w, node, schema->item);
+        leave(w, before);
+    } else if (key == NULL) {
         struct sf_spelling spelling;
         sf_spelling_init(&spelling, name);
         for (uint32_t i = 0; i < schema->key_count; i++) sf_spelling_offer(&spelling, schema->keys[i].name);
@@ -406,7 +414,12 @@ static void walk_list(struct walker *w, const struct sf_yaml_node *node, const s
         refuse_value(w, node, "a list");
         return;
     }
-    int64_t position = 0;
+    int64_t count = node->child_count, position = 0;
+    char least[SF_TEXT_INT_BYTES], most[SF_TEXT_INT_BYTES];
+    if (schema->max > 0 && (count < schema->min || count > schema->max))
+        REFUSE(w, "V8", place_of(node), where_of(w), " must be a list of ", sf_text_of_int(least, schema->min),
+               schema->min == schema->max ? "" : " to ",
+               schema->min == schema->max ? "" : sf_text_of_int(most, schema->max), " values");
     for (const struct sf_yaml_node *child = node->first; child != NULL; child = child->next) {
         char label[64];
         struct sf_text text;
