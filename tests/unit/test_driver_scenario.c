@@ -316,7 +316,8 @@ static void mistakes_are_named_at_their_place(void **state)
          "4:38: error: a draw.uniform must be a list of 2 values [V8]\n"},
         {"input: [{at: +1s, to: t, value: {sequence: c%6d}}]\n",
          "4:44: error: `c%6d` is not a sequence such as c%06d: one %d or %0Nd [V8]\n"},
-        {"input: [{at: +1s, to: t, headers: {}}]\n", "4:26: error: `headers` (input.#1) is not yet supported [later]\n"},
+        {"input: [{at: +1s, to: t, headers: {}}]\n",
+         "4:26: error: `headers` (input.#1) is not yet supported [later]\n"},
         {"faults: [{at: +1s}]\n", "4:10: error: a fault does nothing: give it crash, broker, partition, clock, "
                                   "standby, lane, ingest, pause or swarm [V8]\n"},
         {"faults: [{crash: {restart-after: 1s}}]\n", "4:10: error: `crash` needs `at` or `when` [V8]\n"},
