@@ -145,6 +145,22 @@ void sfi_start_release(struct sf_engine *engine);
 enum sf_status sfi_stamp_open(struct sf_engine *engine);
 enum sf_status sfi_stamp_poll(struct sf_engine *engine);
 
+/* Ends the engine with "`what` `topic`: `remedy`"; topic and remedy may be NULL. */
+void sfi_start_fail(struct sf_engine *engine, const struct sf_step *step, enum sf_status status, const char *what,
+                    const char *topic, const char *remedy);
+static inline const char *sfi_topic_name(const struct sf_engine *engine, uint32_t topic)
+{
+    return sf_kafka_topic_name(engine->config.kafka, topic);
+}
+
+/* start_topics.c: questions to the admin client, and what to make of each answer; false: the engine ends. */
+void sfi_topics_describe(struct sf_engine *engine);
+bool sfi_topics_described(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event);
+void sfi_topics_create(struct sf_engine *engine, const struct sf_step *step);
+bool sfi_topics_created(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event);
+/* Partition counts into the table of targets. */
+void sfi_topics_resolve(struct sf_engine *engine);
+
 /* recover.c */
 void sfi_on_trouble(struct sf_engine *engine, const struct sf_step *step, const struct sf_msg *msg);
 void sfi_on_session(struct sf_engine *engine, const struct sf_step *step, const struct sf_msg *msg);

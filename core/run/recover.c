@@ -102,7 +102,7 @@ void sfi_on_session(struct sf_engine *engine, const struct sf_step *step, const 
         sfi_end(engine, step, SF_END_FAILED, status, msg->ptr);
         return;
     }
-    /* fenced or lost while still owner: a session of an owner that is gone, or a time-out (B14); open another */
+    /* fenced or lost while still owner: the session of an owner that is gone, or a time-out (B14); open another */
     if (engine->recover == SFI_RECOVER_ABORT) engine->transactions_lost++;
     if (engine->start == SFI_START_SESSION)
         sfi_tell_commit(engine, (struct sf_msg){.kind = SF_MSG_SESSION, .flags = SF_SESSION_OPEN});
@@ -132,7 +132,8 @@ void sfi_on_resumed(struct sf_engine *engine, const struct sf_step *step)
 {
     (void)step;
     engine->resumed_count++;
-    if (engine->is_ending || engine->recover != SFI_RECOVER_RESET || engine->resumed_count < engine->resumed_wanted) return;
+    if (engine->is_ending || engine->recover != SFI_RECOVER_RESET) return;
+    if (engine->resumed_count < engine->resumed_wanted) return;
     engine->recover = SFI_RECOVER_NONE;
     engine->phase = SF_PHASE_RUNNING;
     engine->is_in_doubt = false;
@@ -163,8 +164,8 @@ static bool look(struct sf_engine *engine, const struct sf_step *step)
         return true;
     }
     /* nothing falls back: what runs has sent nothing (B7) and stands */
-    sfi_tell_commit(engine, (struct sf_msg){
-                                .kind = SF_MSG_SESSION, .flags = SF_SESSION_COMMITTED, .epoch = engine->doubt_epoch});
+    struct sf_msg publish = {.kind = SF_MSG_SESSION, .flags = SF_SESSION_COMMITTED, .epoch = engine->doubt_epoch};
+    sfi_tell_commit(engine, publish);
     engine->recover = SFI_RECOVER_NONE;
     engine->phase = SF_PHASE_RUNNING;
     return true;

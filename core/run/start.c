@@ -6,8 +6,8 @@
 #include "core/text.h"
 #include "core/time/event_time.h"
 
-static void fail(struct sf_engine *engine, const struct sf_step *step, enum sf_status status, const char *what,
-                 const char *topic, const char *remedy)
+void sfi_start_fail(struct sf_engine *engine, const struct sf_step *step, enum sf_status status, const char *what,
+                    const char *topic, const char *remedy)
 {
     char line[SF_ERROR_TEXT_BYTES];
     struct sf_text text;
@@ -24,160 +24,11 @@ static void fail(struct sf_engine *engine, const struct sf_step *step, enum sf_s
     sfi_end(engine, step, SF_END_FAILED, status, line);
 }
 
-static const char *name_of(const struct sf_engine *engine, uint32_t topic)
-{
-    return sf_kafka_topic_name(engine->config.kafka, topic);
-}
-
 static void next(struct sf_engine *engine, enum sfi_start start)
 {
     engine->start = start;
     engine->is_asked = false;
     engine->pending = 0;
-}
-
-/* ------------------------------------------------------------------ topics: list, describe, create (K11) */
-
-static void list_topic(struct sf_engine *engine, uint32_t topic, bool is_internal)
-{
-    for (uint32_t i = 0; i < engine->topic_count; i++)
-        if (engine->topics[i].topic == topic) return;
-    engine->topics[engine->topic_count++] = (struct sfi_topic){.topic = topic, .is_internal = is_internal};
-}
-
-static struct sfi_topic *topic_at(struct sf_engine *engine, uint32_t topic)
-{
-    for (uint32_t i = 0; i < engine->topic_count; i++)
-        if (engine->topics[i].topic == topic) return &engine->topics[i];
-    assert(!"topic is not listed");
-    return NULL;
-}
-
-static void ask_describe(struct sf_engine *engine)
-{
-    const struct sf_topology *topology = engine->config.topology;
-    for (uint32_t i = 0; i < topology->source_count; i++)
-        list_topic(engine, sf_kafka_topic(engine->config.kafka, topology->sources[i].topic), false);
-    for (uint32_t i = 0; i < engine->targets.count; i++)
-        list_topic(engine, engine->targets.items[i].topic, engine->targets.items[i].kind != SF_TARGET_SINK);
-    list_topic(engine, engine->targets.watermark_topic, true);
-    for (uint32_t i = 0; i < engine->topic_count; i++)
-        sf_admin_describe(engine->admin, i, engine->topics[i].topic);
-    engine->pending = engine->topic_count;
-}
-
-static bool is_compacted(const struct sf_admin_event *event)
-{
-    for (uint32_t i = 0; i < event->setting_count; i++)
-        if (strcmp(event->settings[i].name, "cleanup.policy") == 0)
-            return strcmp(event->settings[i].value, "compact") == 0;
-    return true; /* a world that tells no settings has none that could lose state */
-}
-
-static bool on_described(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event)
-{
-    struct sfi_topic *topic = &engine->topics[event->tag];
-    engine->pending--;
-    topic->is_answered = true;
-    if (event->status == SF_E_UNKNOWN_TOPIC) {
-        if (topic->is_internal) return true;
-        fail(engine, step, event->status, "there is no topic", name_of(engine, topic->topic),
-             "create it, or correct its name in the application file");
-        return false;
-    }
-    if (event->status != SF_OK) {
-        fail(engine, step, event->status, "cannot describe topic", name_of(engine, topic->topic),
-             event->text != NULL ? event->text : sf_status_text(event->status));
-        return false;
-    }
-    topic->partition_count = event->partition_count;
-    topic->is_cleanup_compact = is_compacted(event);
-    return true;
-}
-
-/* How wide an internal topic has to be. */
-static int32_t partitions_wanted(struct sf_engine *engine, uint32_t topic)
-{
-    if (topic == engine->targets.watermark_topic) return 1;
-    for (uint32_t i = 0; i < engine->targets.count; i++) {
-        const struct sf_target *target = &engine->targets.items[i];
-        if (target->topic != topic) continue;
-        return sf_targets_changelog_partitions(engine->config.plan, engine->config.plan->steps[target->index].sub,
-                                               engine->source_partitions);
-    }
-    return 1;
-}
-
-static bool check_internal(struct sf_engine *engine, const struct sf_step *step, const struct sfi_topic *topic)
-{
-    char needs[160];
-    struct sf_text text;
-    int32_t wanted = partitions_wanted(engine, topic->topic);
-    if (!topic->is_cleanup_compact) {
-        fail(engine, step, SF_E_EXISTS, "internal topic", name_of(engine, topic->topic),
-             "its cleanup.policy is not `compact`, so state could be lost; set it, or delete the topic if it is not "
-             "this application's");
-        return false;
-    }
-    /* a source that has grown since leaves its changelog as it was (K13) */
-    if (topic->partition_count == wanted || (topic->topic != engine->targets.watermark_topic &&
-                                             topic->partition_count < wanted))
-        return true;
-    sf_text_init(&text, needs, sizeof needs);
-    sf_text_add(&text, "it has ");
-    sf_text_add_int(&text, topic->partition_count);
-    sf_text_add(&text, " partitions, ");
-    sf_text_add_int(&text, wanted);
-    sf_text_add(&text, " would be right; it is another application's, or the source was made anew");
-    fail(engine, step, SF_E_EXISTS, "internal topic", name_of(engine, topic->topic), needs);
-    return false;
-}
-
-static void ask_create(struct sf_engine *engine, const struct sf_step *step)
-{
-    static const struct sf_topic_setting settings[] = {{"cleanup.policy", "compact"},
-                                                       {"message.timestamp.type", "CreateTime"},
-                                                       {"retention.ms", "-1"}};
-    const struct sf_topology *topology = engine->config.topology;
-    for (uint32_t i = 0; i < topology->source_count; i++)
-        engine->source_partitions[i] =
-            topic_at(engine, sf_kafka_topic(engine->config.kafka, topology->sources[i].topic))->partition_count;
-    for (uint32_t i = 0; i < engine->topic_count; i++) {
-        struct sfi_topic *topic = &engine->topics[i];
-        if (!topic->is_internal) continue;
-        if (topic->partition_count > 0) {
-            if (!check_internal(engine, step, topic)) return;
-            continue;
-        }
-        struct sf_topic_spec spec = {.topic = topic->topic,
-                                     .partition_count = partitions_wanted(engine, topic->topic),
-                                     .replication = engine->config.is_internal_replicated ? -1 : 1,
-                                     .settings = settings,
-                                     .setting_count = sizeof settings / sizeof settings[0]};
-        topic->partition_count = spec.partition_count;
-        sf_admin_create(engine->admin, i, &spec);
-        engine->pending++;
-    }
-}
-
-static bool on_created(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event)
-{
-    engine->pending--;
-    if (event->status == SF_OK) return true;
-    fail(engine, step, event->status, "cannot create internal topic", name_of(engine, engine->topics[event->tag].topic),
-         event->text != NULL ? event->text : sf_status_text(event->status));
-    return false;
-}
-
-static void resolve_targets(struct sf_engine *engine)
-{
-    uint32_t position = 0;
-    for (uint32_t i = 0; i < engine->targets.count; i++) {
-        struct sf_target *target = &engine->targets.items[i];
-        target->partition_count = topic_at(engine, target->topic)->partition_count;
-        target->first_position = position;
-        if (target->kind == SF_TARGET_CHANGELOG) position += (uint32_t)target->partition_count;
-    }
 }
 
 /* ------------------------------------------------------------------ the newest stamp (K1, B11) */
@@ -234,7 +85,7 @@ static bool read_stamp(struct sf_engine *engine, const struct sf_step *step)
     }
     if (status == SF_OK) return false;
     if (status != SF_END) {
-        fail(engine, step, status, "cannot read the watermark topic:", engine->error.text, NULL);
+        sfi_start_fail(engine, step, status, "cannot read the watermark topic:", engine->error.text, NULL);
         return true;
     }
     engine->committed = engine->has_stamp ? engine->stamp_epoch : 0;
@@ -284,7 +135,7 @@ static bool on_committed(struct sf_engine *engine, const struct sf_step *step, c
 {
     engine->pending--;
     if (event->status != SF_OK) {
-        fail(engine, step, event->status, "cannot read committed offsets of group",
+        sfi_start_fail(engine, step, event->status, "cannot read committed offsets of group",
              engine->config.topology->application_id,
              event->text != NULL ? event->text : sf_status_text(event->status));
         return false;
@@ -294,8 +145,8 @@ static bool on_committed(struct sf_engine *engine, const struct sf_step *step, c
         struct sf_ingest_partition *partition = &engine->partitions[i];
         if (answer->status == SF_NOT_FOUND) continue;
         if (answer->status != SF_OK) {
-            fail(engine, step, answer->status, "cannot read the committed offset of",
-                 name_of(engine, answer->tp.topic), sf_status_text(answer->status));
+            sfi_start_fail(engine, step, answer->status, "cannot read the committed offset of",
+                 sfi_topic_name(engine, answer->tp.topic), sf_status_text(answer->status));
             return false;
         }
         partition->is_committed = true;
@@ -328,7 +179,7 @@ static bool on_ends(struct sf_engine *engine, const struct sf_step *step, const 
 {
     engine->pending--;
     if (event->status != SF_OK) {
-        fail(engine, step, event->status, "cannot read where the sources' logs begin:",
+        sfi_start_fail(engine, step, event->status, "cannot read where the sources' logs begin:",
              event->text != NULL ? event->text : sf_status_text(event->status), NULL);
         return false;
     }
@@ -439,7 +290,7 @@ static bool read_all(struct sf_engine *engine, const struct sf_step *step, enum 
     sf_log_reader_close(&engine->reader);
     engine->is_reader_open = false;
     if (status != SF_END)
-        fail(engine, step, status, "cannot restore:", engine->error.text, NULL);
+        sfi_start_fail(engine, step, status, "cannot restore:", engine->error.text, NULL);
     else
         next(engine, then);
     return true;
@@ -471,8 +322,8 @@ static void run(struct sf_engine *engine, const struct sf_step *step)
 static bool on_admin(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event)
 {
     switch (engine->start) {
-    case SFI_START_DESCRIBE: return on_described(engine, step, event);
-    case SFI_START_CREATE: return on_created(engine, step, event);
+    case SFI_START_DESCRIBE: return sfi_topics_described(engine, step, event);
+    case SFI_START_CREATE: return sfi_topics_created(engine, step, event);
     case SFI_START_COMMITTED: return on_committed(engine, step, event);
     case SFI_START_ENDS: return on_ends(engine, step, event);
     case SFI_START_JOIN:
@@ -513,9 +364,9 @@ static bool ask(struct sf_engine *engine, const struct sf_step *step)
     engine->is_asked = true;
     switch (engine->start) {
     case SFI_START_DESCRIBE:
-        if (open_admin(engine, step)) ask_describe(engine);
+        if (open_admin(engine, step)) sfi_topics_describe(engine);
         break;
-    case SFI_START_CREATE: ask_create(engine, step); break;
+    case SFI_START_CREATE: sfi_topics_create(engine, step); break;
     case SFI_START_COMMITTED:
         list_partitions(engine);
         sf_admin_committed(engine->admin, 0, engine->config.topology->application_id, engine->tps,
@@ -560,7 +411,7 @@ bool sfi_start_step(struct sf_engine *engine, const struct sf_step *step)
         break;
     case SFI_START_CREATE:
         if (!ask(engine, step) || engine->is_ending) break;
-        resolve_targets(engine);
+        sfi_topics_resolve(engine);
         next(engine, SFI_START_JOIN);
         break;
     case SFI_START_JOIN: has_moved = become_owner(engine, step) || has_moved; break;

@@ -257,8 +257,8 @@ static void join_running(struct sf_engine *engine)
 }
 
 /*
- * Lanes come to life stopped and look at the engine's edge alone until its RESET reaches them; by then every waker is in
- * place. Ingest shares the engine's home, so it does not run before this step is over.
+ * Lanes come to life stopped and look at the engine's edge alone until its RESET reaches them; by then every waker is
+ * in place. Ingest shares the engine's home, so it does not run before this step is over.
  */
 bool sfi_spawn_running(struct sf_engine *engine)
 {

@@ -28,7 +28,7 @@ struct engine_world {
     char out[65536];
 };
 
-/* Loads `app`, makes topics "in" with `partitions` and "out" with one, starts an engine. budget 0: the exact world's. */
+/* Loads `app`, makes topics "in" with `partitions` and "out" with one, starts an engine. budget 0: exact world's. */
 void engine_world_init(struct engine_world *w, const char *app, int32_t partitions, uint32_t lanes, uint32_t budget);
 void engine_world_deinit(struct engine_world *w);
 
