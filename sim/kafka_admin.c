@@ -220,7 +220,7 @@ static void request_fn(void *ctx)
     struct sfi_admin_op *op = ctx;
     struct sfi_client *client = &op->admin->client;
     bool is_done = apply(op);
-    if (op->fate == SF_SIM_FATE_DIE_APPLIED) sf_sim_instance_kill(client->instance);
+    if (op->fate == SF_SIM_FATE_DIE_APPLIED) sfi_client_die(client);
     if (!sfi_client_is_live(client)) return;
     if (is_done)
         answer_send(op);

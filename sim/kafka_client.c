@@ -97,6 +97,11 @@ void sfi_zombie_drop(struct sfi_client *client)
     client_drop(client, &client->broker->zombies);
 }
 
+void sfi_client_die(struct sfi_client *client)
+{
+    if (sfi_client_is_live(client)) sf_sim_instance_kill(client->instance);
+}
+
 void sfi_client_wake(struct sfi_client *client)
 {
     if (sfi_client_hears(client)) sf_waker_wake(client->waker);

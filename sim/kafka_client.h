@@ -81,6 +81,8 @@ static inline bool sfi_client_hears(const struct sfi_client *client)
 {
     return sfi_client_is_live(client) && !client->instance->is_frozen;
 }
+/* A planned crash falls now, unless the process is dead already or has closed the client. */
+void sfi_client_die(struct sfi_client *client);
 /* Events appeared in an empty queue. */
 void sfi_client_wake(struct sfi_client *client);
 

@@ -180,6 +180,7 @@ static void take_records(struct sfi_fetch *fetch)
     for (uint32_t i = sfi_log_find(log, fetch->position); fetch->position < fetch->seen_end; i++) {
         if (i == log->first + log->count) { /* only offsets without records are left */
             fetch->position = fetch->seen_end;
+            if (last != NULL) last->position = fetch->position;
             break;
         }
         struct sfi_chunk *chunk = log->chunks[i];

@@ -94,7 +94,7 @@ static void request_fn(void *ctx)
         return;
     }
     outbox->result = has_fault && fault.effect == SF_SIM_KAFKA_REFUSED ? SFI_TOO_LARGE : apply(outbox);
-    if (outbox->request_fate == SF_SIM_FATE_DIE_APPLIED) sf_sim_instance_kill(client->instance);
+    if (outbox->request_fate == SF_SIM_FATE_DIE_APPLIED) sfi_client_die(client);
     if (!sfi_client_is_live(client)) return;
     if (outbox->result == SFI_WAIT) {
         outbox->is_waiting = true;

@@ -156,7 +156,7 @@ static void request_fn(void *ctx)
     struct sf_sim_kafka_fault fault = {.effect = SF_SIM_KAFKA_LOST};
     bool has_fault = !producer->is_late && sfi_broker_take_fault(client->broker, producer->transactional_id,
                                                                  request_kind(command), &fault);
-    producer->is_late = has_fault && fault.effect == SF_SIM_KAFKA_DELAYED &&
+    producer->is_late = has_fault && fault.effect == SF_SIM_KAFKA_DELAYED && sfi_client_is_live(client) &&
                         fault.delay_us < config->request_timeout_us;
     if (producer->is_late) {
         sfi_timer_send(&producer->request, fault.delay_us, SF_SIM_FATE_NORMAL);
@@ -165,7 +165,7 @@ static void request_fn(void *ctx)
     if (command->kind == SFI_COMMAND_COMMIT || command->kind == SFI_COMMAND_ABORT) command->end_sends++;
     if (has_fault && request_is_lost(producer, command, &fault)) return;
     producer->result = apply(producer, command);
-    if (command->fate == SF_SIM_FATE_DIE_APPLIED) sf_sim_instance_kill(client->instance);
+    if (command->fate == SF_SIM_FATE_DIE_APPLIED) sfi_client_die(client);
     if (!sfi_client_is_live(client)) return;
     if (producer->result == SFI_WAIT)
         sfi_broker_park(client->broker, &producer->parked);
@@ -231,7 +231,7 @@ static void request_send(struct sfi_producer *producer)
 /* An end that needs no request. A planned crash falls here. */
 static void end_local(struct sfi_producer *producer, enum sf_status status, enum sf_outcome outcome)
 {
-    if (producer->command_head->fate != SF_SIM_FATE_NORMAL) sf_sim_instance_kill(producer->client.instance);
+    if (producer->command_head->fate != SF_SIM_FATE_NORMAL) sfi_client_die(&producer->client);
     command_end(producer, status, outcome);
 }
 
