@@ -52,7 +52,7 @@ struct sf_restore_config {
     struct sf_waker waker;             /* of the owner, for the consumer */
     struct sf_local_writer *writer;    /* NULL: no local store. Its logs are these logs, in this order. */
     struct sf_store store;             /* the writer's; ops NULL: none. Its format has been checked. */
-    const struct sf_restore_log *logs; /* copied; by (topic, partition) */
+    const struct sf_restore_log *logs; /* copied */
     uint32_t log_count;                /* 0: nothing to do */
     sf_restore_fn *sink;
     void *sink_ctx;
