@@ -1,8 +1,8 @@
 #include "core/ingest/judge.h"
 
-#include "core/ingest/text.h"
 #include "core/ops/serde.h"
 #include "core/ops/timestamp.h"
+#include "core/text.h"
 
 void sf_judge_init(struct sf_judge *judge, const struct sf_source_spec *source, struct sf_alloc alloc)
 {
@@ -84,31 +84,32 @@ struct sf_judgement sf_judge_record(const struct sf_judge *judge, const struct s
 void sf_judge_explain(const struct sf_judgement *judgement, const char *topic, int32_t partition, int64_t offset,
                       struct sf_failure *failure)
 {
-    struct sf_text text = sf_text_in(failure->text, sizeof failure->text);
-    sf_text_words(&text, "topic ");
-    sf_text_words(&text, topic);
-    sf_text_words(&text, " partition ");
-    sf_text_number(&text, partition);
-    sf_text_words(&text, " offset ");
-    sf_text_number(&text, offset);
+    struct sf_text text;
+    sf_text_init(&text, failure->text, sizeof failure->text);
+    sf_text_add(&text, "topic ");
+    sf_text_add(&text, topic);
+    sf_text_add(&text, " partition ");
+    sf_text_add_int(&text, partition);
+    sf_text_add(&text, " offset ");
+    sf_text_add_int(&text, offset);
     if (judgement->reason == SF_DROP_DESERIALIZATION) {
-        sf_text_words(&text, ": the value cannot be read: ");
-        sf_text_words(&text, judgement->text);
-        sf_text_words(&text, "; on-deserialization-error of the source is fail");
+        sf_text_add(&text, ": the value cannot be read: ");
+        sf_text_add(&text, judgement->text);
+        sf_text_add(&text, "; on-deserialization-error of the source is fail");
         return;
     }
     if (judgement->ts_ms == SF_TIME_UNSET) {
-        sf_text_words(&text, ": no event time in the value");
+        sf_text_add(&text, ": no event time in the value");
     } else {
-        sf_text_words(&text, ": invalid event time ");
-        sf_text_number(&text, judgement->ts_ms);
+        sf_text_add(&text, ": invalid event time ");
+        sf_text_add_int(&text, judgement->ts_ms);
     }
     const char *unit = sf_timestamp_unit(judgement->ts_ms);
-    if (judgement->ts_ms == -1) sf_text_words(&text, " (the producer gave none)");
+    if (judgement->ts_ms == -1) sf_text_add(&text, " (the producer gave none)");
     if (unit != NULL) {
-        sf_text_words(&text, " (");
-        sf_text_words(&text, unit);
-        sf_text_words(&text, " taken for milliseconds?)");
+        sf_text_add(&text, " (");
+        sf_text_add(&text, unit);
+        sf_text_add(&text, " taken for milliseconds?)");
     }
-    sf_text_words(&text, "; on-invalid-timestamp of the source is fail");
+    sf_text_add(&text, "; on-invalid-timestamp of the source is fail");
 }

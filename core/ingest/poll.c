@@ -3,8 +3,8 @@
  * judgement of each record that becomes a head (T4, T5, P6).
  */
 #include "core/ingest/task.h"
-#include "core/ingest/text.h"
 #include "core/ops/timestamp.h"
+#include "core/text.h"
 
 #define JANUARY_1970_END INT64_C(2678400000) /* ms; a time before it may be in seconds (T5) */
 
@@ -203,17 +203,18 @@ static void out_of_range(struct sf_ingest *ingest, const struct sf_step *step, u
         set_lag(ingest, i, false, false);
         return;
     }
-    struct sf_text text = sf_text_in(ingest->failure.text, sizeof ingest->failure.text);
-    sf_text_words(&text, "topic ");
-    sf_text_words(&text, sf_kafka_topic_name(ingest->config.kafka, p->tp.topic));
-    sf_text_words(&text, " partition ");
-    sf_text_number(&text, p->tp.partition);
-    sf_text_words(&text, ": offset ");
-    sf_text_number(&text, event->position);
-    sf_text_words(&text, " is not in the log, which starts at ");
-    sf_text_number(&text, event->log_start);
-    sf_text_words(&text, " and ends at ");
-    sf_text_number(&text, event->log_end);
+    struct sf_text text;
+    sf_text_init(&text, ingest->failure.text, sizeof ingest->failure.text);
+    sf_text_add(&text, "topic ");
+    sf_text_add(&text, sf_kafka_topic_name(ingest->config.kafka, p->tp.topic));
+    sf_text_add(&text, " partition ");
+    sf_text_add_int(&text, p->tp.partition);
+    sf_text_add(&text, ": offset ");
+    sf_text_add_int(&text, event->position);
+    sf_text_add(&text, " is not in the log, which starts at ");
+    sf_text_add_int(&text, event->log_start);
+    sf_text_add(&text, " and ends at ");
+    sf_text_add_int(&text, event->log_end);
     sfi_fail(ingest, SF_E_RANGE, p->tp, event->position);
 }
 
@@ -222,13 +223,14 @@ static void availability(struct sf_ingest *ingest, const struct sf_step *step, u
 {
     struct sfi_partition *p = &ingest->partitions[i];
     if (sf_status_class(event->status) == SF_CLASS_FATAL) {
-        struct sf_text text = sf_text_in(ingest->failure.text, sizeof ingest->failure.text);
-        sf_text_words(&text, "topic ");
-        sf_text_words(&text, sf_kafka_topic_name(ingest->config.kafka, p->tp.topic));
-        sf_text_words(&text, " partition ");
-        sf_text_number(&text, p->tp.partition);
-        sf_text_words(&text, " cannot be read: ");
-        sf_text_words(&text, event->text != NULL ? event->text : sf_status_text(event->status));
+        struct sf_text text;
+        sf_text_init(&text, ingest->failure.text, sizeof ingest->failure.text);
+        sf_text_add(&text, "topic ");
+        sf_text_add(&text, sf_kafka_topic_name(ingest->config.kafka, p->tp.topic));
+        sf_text_add(&text, " partition ");
+        sf_text_add_int(&text, p->tp.partition);
+        sf_text_add(&text, " cannot be read: ");
+        sf_text_add(&text, event->text != NULL ? event->text : sf_status_text(event->status));
         sfi_fail(ingest, event->status, p->tp, p->position);
         return;
     }
@@ -241,9 +243,10 @@ static void availability(struct sf_ingest *ingest, const struct sf_step *step, u
 
 static void consumer_failed(struct sf_ingest *ingest, const struct sf_consumer_event *event)
 {
-    struct sf_text text = sf_text_in(ingest->failure.text, sizeof ingest->failure.text);
-    sf_text_words(&text, "the source consumer failed: ");
-    sf_text_words(&text, event->text != NULL ? event->text : sf_status_text(event->status));
+    struct sf_text text;
+    sf_text_init(&text, ingest->failure.text, sizeof ingest->failure.text);
+    sf_text_add(&text, "the source consumer failed: ");
+    sf_text_add(&text, event->text != NULL ? event->text : sf_status_text(event->status));
     sfi_fail(ingest, event->status, (struct sf_tp){.topic = UINT32_MAX}, -1);
 }
 
