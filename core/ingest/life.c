@@ -74,6 +74,21 @@ static void take_partitions(struct sf_ingest *ingest)
     sf_cfree(config->alloc, order, 2 * (size_t)count, sizeof *order);
 }
 
+/* Where the partitions of each topic stand. */
+static void take_topics(struct sf_ingest *ingest)
+{
+    for (uint32_t i = 0; i < ingest->partition_count; i++) {
+        uint32_t topic = ingest->partitions[i].tp.topic;
+        if (topic >= ingest->topic_count) ingest->topic_count = topic + 1;
+    }
+    ingest->topics = sf_calloc(ingest->config.alloc, ingest->topic_count, sizeof *ingest->topics);
+    for (uint32_t i = 0; i < ingest->partition_count; i++) {
+        struct sfi_topic *topic = &ingest->topics[ingest->partitions[i].tp.topic];
+        if (topic->end == 0) topic->first = i;
+        topic->end = i + 1;
+    }
+}
+
 static void take_lanes(struct sf_ingest *ingest)
 {
     const struct sf_ingest_config *config = &ingest->config;
@@ -168,6 +183,7 @@ struct sf_ingest *sf_ingest_new(const struct sf_ingest_config *config, struct sf
     sf_held_pool_init(&ingest->held, config->alloc, ingest->consumer);
     take_memory(ingest);
     take_partitions(ingest);
+    take_topics(ingest);
     take_lanes(ingest);
     for (uint32_t i = 0; i < ingest->partition_count; i++) {
         struct sfi_partition *p = &ingest->partitions[i];
@@ -206,6 +222,7 @@ void sf_ingest_destroy(struct sf_ingest *ingest)
     sf_heap_deinit(&ingest->order);
     sf_wait_deinit(&ingest->wait);
     sf_cfree(alloc, ingest->partitions, count, sizeof *ingest->partitions);
+    sf_cfree(alloc, ingest->topics, ingest->topic_count, sizeof *ingest->topics);
     sf_cfree(alloc, ingest->touched, count, sizeof *ingest->touched);
     sf_cfree(alloc, ingest->to_note, count, sizeof *ingest->to_note);
     sf_cfree(alloc, ingest->moved, (count + 63) / 64, sizeof *ingest->moved);

@@ -10,20 +10,16 @@
 
 uint32_t sfi_find(const struct sf_ingest *ingest, struct sf_tp tp)
 {
-    uint32_t first = 0, count = ingest->partition_count;
-    const char *name = sf_kafka_topic_name(ingest->config.kafka, tp.topic);
-    while (count > 0) {
-        uint32_t middle = first + count / 2;
-        struct sf_tp at = ingest->partitions[middle].tp;
-        int order = at.topic == tp.topic ? 0 : strcmp(sf_kafka_topic_name(ingest->config.kafka, at.topic), name);
-        if (order == 0) order = (at.partition > tp.partition) - (at.partition < tp.partition);
-        if (order == 0) return middle;
-        if (order < 0) {
-            first = middle + 1;
-            count -= count / 2 + 1;
-        } else {
-            count /= 2;
-        }
+    if (tp.topic >= ingest->topic_count) return UINT32_MAX;
+    uint32_t first = ingest->topics[tp.topic].first, end = ingest->topics[tp.topic].end;
+    uint32_t guess = first + (uint32_t)tp.partition; /* right where all partitions of the topic are ours */
+    if (guess < end && ingest->partitions[guess].tp.partition == tp.partition) return guess;
+    while (first < end) {
+        uint32_t middle = first + (end - first) / 2;
+        int32_t at = ingest->partitions[middle].tp.partition;
+        if (at == tp.partition) return middle;
+        if (at < tp.partition) first = middle + 1;
+        else end = middle;
     }
     return UINT32_MAX;
 }

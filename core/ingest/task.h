@@ -74,6 +74,12 @@ struct sfi_partition {
     int64_t warned_us[SFI_WARN_COUNT]; /* 0: never */
 };
 
+/* The partitions of one topic, by their numbers. */
+struct sfi_topic {
+    uint32_t first;
+    uint32_t end;
+};
+
 /* One edge to a lane that we feed. */
 struct sfi_lane {
     struct sf_edge *edge;
@@ -116,6 +122,8 @@ struct sf_ingest {
     /* partitions */
     struct sfi_partition *partitions;
     uint32_t partition_count;
+    struct sfi_topic *topics;   /* by topic number */
+    uint32_t topic_count;
     struct sf_judge *judges;    /* by source */
     struct sf_tracker tracker;
     struct sf_heap order;       /* heads by event time, or arrival */

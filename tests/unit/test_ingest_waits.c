@@ -247,6 +247,51 @@ static void view_names_the_holder_and_hides_nothing_case134(void **state)
     world_destroy(w);
 }
 
+static void after_a_gap_of_our_own_nothing_is_judged_before_all_is_polled_i7(void **state)
+{
+    (void)state;
+    struct world *w = world_new(2);
+    w->topology->settings.idleness_timeout_ms = 1000;
+    w->topology->settings.poll_records_max = 8;
+    w->topology->settings.auto_interval_ms = 0;
+    world_start(w);
+    world_last(w, 0, 0, 10);
+    world_last(w, 1, 0, 20);
+    world_run(w);
+    w->ms = 5000; /* the whole process was frozen */
+    for (int64_t k = 1; k < 30; k++) world_put(w, 0, k, 100 + k);
+    world_last(w, 1, 1, 30);
+    world_run(w);
+    CHECK_STR(world_history(w), "0 W 10\n0 run 1 0:10 1:20\n"
+                                "5000 W 20\n5000 run 1 0:101 0:102 0:103 0:104 0:105 0:106 0:107\n"
+                                "5000 run 1 0:108 0:109 0:110 0:111 0:112 0:113 0:114\n"
+                                "5000 run 1 0:115 0:116 0:117 0:118 0:119 0:120 0:121\n"
+                                "5000 run 1 0:122 0:123 0:124 0:125 0:126 0:127 0:128\n"
+                                "5000 W 30\n5000 run 1 1:30 0:129\n");
+    world_destroy(w);
+}
+
+static void without_event_time_records_leave_as_they_came_d4(void **state)
+{
+    (void)state;
+    struct world *w = world_new(2);
+    w->topology->settings.dispatch = SF_DISPATCH_DIRECT;
+    w->is_cadence_on = true;
+    world_start(w);
+    world_put(w, 0, 0, 100);
+    world_put(w, 1, 0, 10);
+    world_put(w, 0, 1, 5);
+    world_run(w); /* nobody is waited for */
+    world_at(w, 500);
+    world_run(w);
+    CHECK_STR(world_history(w), "0 run 1 0:100 1:10 0:5\n500 B1 unset 0:2 1:1\n");
+    CHECK_EQ(sf_ingest_counts(w->ingest)[0].late, 0);
+    world_at(w, 20000);
+    world_run(w);
+    CHECK_STR(world_history(w), "");
+    world_destroy(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +305,8 @@ int main(void)
         cmocka_unit_test(partition_at_its_end_after_a_restart_is_no_stall_case117),
         cmocka_unit_test(full_buffer_pauses_and_half_of_it_resumes_d1_case121),
         cmocka_unit_test(paused_partition_that_falls_back_reads_again_case121),
+        cmocka_unit_test(after_a_gap_of_our_own_nothing_is_judged_before_all_is_polled_i7),
+        cmocka_unit_test(without_event_time_records_leave_as_they_came_d4),
         cmocka_unit_test(view_names_the_holder_and_hides_nothing_case134),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
