@@ -52,10 +52,10 @@ void sfi_collect(struct sf_ingest *ingest)
     }
 }
 
-/* NULL: no credit. Never lets sf_edge_take collect by itself: blocks that come back must be seen by us. */
+/* NULL: no credit. All that this step may see has been collected, so sf_edge_take finds nothing behind our back. */
 static struct sf_block *open_block(struct sf_ingest *ingest, struct sfi_lane *lane)
 {
-    if (sf_edge_credit(lane->edge) == 0) collect_lane(ingest, lane);
+    assert(sf_port_visible(&lane->edge->back) == 0);
     struct sf_block *block = sf_edge_take(lane->edge);
     if (block == NULL) return NULL;
     lane->open = block;

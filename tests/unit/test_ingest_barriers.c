@@ -39,6 +39,62 @@ static void cut_that_moves_nothing_commits_one_offset_unchanged_b14(void **state
     world_destroy(w);
 }
 
+static void position_alone_moves_past_control_records_b13(void **state)
+{
+    (void)state;
+    struct world *w = world_new(2);
+    world_start(w);
+    world_last(w, 0, 0, 10);
+    world_last(w, 1, 0, 10);
+    world_run(w);
+    world_fix_at(w, 1);
+    w->logs[1].end = 3;
+    world_caught_up(w, 1);
+    world_fix_at(w, 2);
+    CHECK_STR(world_history(w), "0 W 10\n0 run 1 0:10 1:10\n1 B1 10 0:1 1:1\n2 B2 10 1:3\n");
+    world_destroy(w);
+}
+
+static void late_is_below_the_watermark_as_last_emitted_g3(void **state)
+{
+    (void)state;
+    struct world *w = world_new(1);
+    world_start(w);
+    world_put(w, 0, 0, 10);
+    world_put(w, 0, 1, 50);
+    world_put(w, 0, 2, 20); /* not late: nothing was emitted before its batch */
+    world_run(w);
+    CHECK_EQ(sf_ingest_counts_running(w->ingest)[0].late, 0);
+    world_at(w, 1);
+    world_put(w, 0, 3, 50);
+    world_put(w, 0, 4, 90);
+    world_put(w, 0, 5, 49);
+    world_put(w, 0, 6, 80); /* the watermark is still 50 for this batch */
+    world_run(w);
+    CHECK_EQ(sf_ingest_counts_running(w->ingest)[0].late, 1);
+    CHECK_EQ(sf_ingest_counts_running(w->ingest)[0].dispatched, 7);
+    world_destroy(w);
+}
+
+static void batch_stays_as_long_as_a_lane_may_look_into_it(void **state)
+{
+    (void)state;
+    struct world *w = world_new(2);
+    world_start(w);
+    w->is_lane_blocked = true;
+    world_put(w, 0, 0, 10);
+    world_put(w, 1, 0, 20);
+    world_last(w, 0, 1, 30);
+    world_caught_up(w, 1);
+    world_run(w);
+    CHECK_EQ(w->batches_out, 3); /* all in one block */
+    w->is_lane_blocked = false;
+    world_run(w);
+    world_run(w);
+    CHECK_EQ(w->batches_out, 0);
+    world_destroy(w);
+}
+
 static struct world *world_cadence(void)
 {
     struct world *w = world_new(1);
@@ -365,6 +421,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(barrier_asked_for_while_one_commits_comes_after_it_b1),
         cmocka_unit_test(cut_that_moves_nothing_commits_one_offset_unchanged_b14),
+        cmocka_unit_test(position_alone_moves_past_control_records_b13),
+        cmocka_unit_test(late_is_below_the_watermark_as_last_emitted_g3),
+        cmocka_unit_test(batch_stays_as_long_as_a_lane_may_look_into_it),
         cmocka_unit_test(cadence_follows_the_last_commit_b2),
         cmocka_unit_test(silent_stream_owes_what_lanes_have_to_emit_b3_case51),
         cmocka_unit_test(watermark_that_idleness_moved_is_content_b13),

@@ -271,6 +271,37 @@ static void after_a_gap_of_our_own_nothing_is_judged_before_all_is_polled_i7(voi
     world_destroy(w);
 }
 
+/* A partition that idled with a record waiting (P5), and has just delivered it, is waited for again. */
+static void partition_that_has_just_delivered_is_not_idle_for_a_wait_d5_p5(void **state)
+{
+    (void)state;
+    struct world *w = world_new(2);
+    struct sf_partition_view view;
+    w->topology->settings.idleness_timeout_ms = 1000;
+    world_start(w);
+    for (int64_t k = 0; k < 8; k++) world_put(w, 0, k, k);
+    world_put(w, 0, 8, 1000);
+    world_put(w, 1, 0, 500); /* and who knows what comes behind it */
+    w->budget = 11;
+    world_step(w); /* all is polled, one record goes */
+    w->budget = 2;
+    for (uint32_t k = 0; k < 3; k++) { /* others are dispatched, slowly: the held head's clock runs */
+        w->ms += 500;
+        world_step(w);
+    }
+    sf_ingest_partition_view(w->ingest, 1, (struct sf_wall_ts){0}, &view);
+    CHECK(view.is_idle);
+    CHECK_EQ(view.buffered, 1);
+    w->budget = 1024;
+    world_step(w);
+    sf_ingest_partition_view(w->ingest, 1, (struct sf_wall_ts){0}, &view);
+    CHECK(!view.is_idle);
+    CHECK_EQ(view.buffered, 0);
+    sf_ingest_partition_view(w->ingest, 0, (struct sf_wall_ts){0}, &view);
+    CHECK_EQ(view.buffered, 1); /* 1000 waits for what may be behind 500 */
+    world_destroy(w);
+}
+
 static void without_event_time_records_leave_as_they_came_d4(void **state)
 {
     (void)state;
@@ -306,6 +337,7 @@ int main(void)
         cmocka_unit_test(full_buffer_pauses_and_half_of_it_resumes_d1_case121),
         cmocka_unit_test(paused_partition_that_falls_back_reads_again_case121),
         cmocka_unit_test(after_a_gap_of_our_own_nothing_is_judged_before_all_is_polled_i7),
+        cmocka_unit_test(partition_that_has_just_delivered_is_not_idle_for_a_wait_d5_p5),
         cmocka_unit_test(without_event_time_records_leave_as_they_came_d4),
         cmocka_unit_test(view_names_the_holder_and_hides_nothing_case134),
     };
