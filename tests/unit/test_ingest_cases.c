@@ -298,6 +298,23 @@ static void invalid_time_is_skipped_once_case16(void **state)
     world_destroy(w);
 }
 
+static void warnings_of_a_partition_come_once_a_minute_t4(void **state)
+{
+    (void)state;
+    struct world *w = world_new(1);
+    w->topology->sources[0].on_invalid = SF_INVALID_SKIP;
+    world_start(w);
+    static const int64_t at[] = {0, 1, 59999, 60000, 60001};
+    for (int64_t k = 0; k < 5; k++) {
+        world_at(w, at[k]);
+        world_put(w, 0, k, -1);
+        world_run(w);
+    }
+    CHECK_STR(world_history(w), "0 skip 0:0 1\n0 note invalid-timestamp 0\n1 skip 0:1 1\n59999 skip 0:2 1\n"
+                                "60000 skip 0:3 1\n60000 note invalid-timestamp 0\n60001 skip 0:4 1\n");
+    world_destroy(w);
+}
+
 static void invalid_time_stops_the_engine_case16(void **state)
 {
     (void)state;
@@ -443,6 +460,7 @@ int main(void)
         cmocka_unit_test(clamped_future_record_goes_but_moves_no_further_case14_t5),
         cmocka_unit_test(held_future_head_counts_with_its_preview_case15),
         cmocka_unit_test(invalid_time_is_skipped_once_case16),
+        cmocka_unit_test(warnings_of_a_partition_come_once_a_minute_t4),
         cmocka_unit_test(invalid_time_stops_the_engine_case16),
         cmocka_unit_test(unset_is_no_number_case20),
         cmocka_unit_test(abort_rolls_back_time_case79),
