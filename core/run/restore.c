@@ -4,7 +4,6 @@
 #include "core/note.h"
 #include "core/state/changelog.h"
 #include "core/state/local_layout.h"
-#include "core/text.h"
 
 #define BATCH_RECORDS 4096u
 #define FETCH_BYTES (16u * 1024u * 1024u)
@@ -82,37 +81,51 @@ void sf_restore_destroy(struct sf_restore *restore)
 
 /* ------------------------------------------------------------------ failing */
 
+static void say(struct sf_error *error, const char *text)
+{
+    size_t len = strlen(error->text), more = strlen(text), room = sizeof error->text - 1 - len;
+    if (more > room) more = room;
+    memcpy(error->text + len, text, more);
+    error->text[len + more] = '\0';
+}
+
+static void say_number(struct sf_error *error, int64_t number)
+{
+    char digits[21];
+    size_t at = sizeof digits - 1;
+    digits[at] = '\0';
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    do {
+        digits[--at] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (number < 0) digits[--at] = '-';
+    say(error, digits + at);
+}
+
 /* "topic/partition offset n: reason" */
 static void fail_at(struct sf_restore *restore, enum sf_status status, struct sf_tp tp, int64_t offset,
                     const char *reason)
 {
-    struct sf_text text;
-    sf_text_init(&text, restore->error.text, sizeof restore->error.text);
-    sf_text_add(&text, sf_kafka_topic_name(restore->config.kafka, tp.topic));
-    sf_text_add(&text, "/");
-    sf_text_add_int(&text, tp.partition);
-    sf_text_add(&text, " offset ");
-    sf_text_add_int(&text, offset);
-    sf_text_add(&text, ": ");
-    sf_text_add(&text, reason);
-    restore->error.status = status;
-    restore->phase = PHASE_FAILED;
-}
-
-static void fail_whole(struct sf_restore *restore, enum sf_status status, const char *where, const char *reason)
-{
-    struct sf_text text;
-    sf_text_init(&text, restore->error.text, sizeof restore->error.text);
-    sf_text_add(&text, where);
-    sf_text_add(&text, reason);
-    restore->error.status = status;
+    struct sf_error *error = &restore->error;
+    *error = (struct sf_error){.status = status};
+    say(error, sf_kafka_topic_name(restore->config.kafka, tp.topic));
+    say(error, "/");
+    say_number(error, tp.partition);
+    say(error, " offset ");
+    say_number(error, offset);
+    say(error, ": ");
+    say(error, reason);
     restore->phase = PHASE_FAILED;
 }
 
 static void fail_local(struct sf_restore *restore, enum sf_status status, const char *reason)
 {
-    fail_whole(restore, status, "local store: ", reason);
+    restore->error = (struct sf_error){.status = status};
+    say(&restore->error, "local store: ");
+    say(&restore->error, reason);
     restore->is_local_damaged = true;
+    restore->phase = PHASE_FAILED;
 }
 
 /* ------------------------------------------------------------------ positions */
@@ -338,8 +351,9 @@ static void on_event(struct sf_restore *restore, const struct sf_consumer_event 
                     event->text != NULL ? event->text : sf_status_text(event->status));
         break;
     case SF_CONSUMER_FAILED:
-        fail_whole(restore, event->status, "restore: ",
-                   event->text != NULL ? event->text : sf_status_text(event->status));
+        restore->error = (struct sf_error){.status = event->status};
+        say(&restore->error, event->text != NULL ? event->text : sf_status_text(event->status));
+        restore->phase = PHASE_FAILED;
         break;
     case SF_CONSUMER_GRANTED:
     case SF_CONSUMER_REVOKING:

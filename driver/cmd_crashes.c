@@ -1,0 +1,261 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "driver/session.h"
+
+#define COMMANDS_MAX (1u << 20)
+#define FAILURES_SHOWN_MAX 10u
+#define STAGE_COUNT 3u
+
+static const char *const stage_words[STAGE_COUNT] = {
+    [SF_SIM_CRASH_GIVEN] = "given", [SF_SIM_CRASH_SENT] = "sent", [SF_SIM_CRASH_APPLIED] = "applied"};
+
+/* The commands of an undisturbed run, by number - 1. */
+struct commands {
+    struct sf_alloc alloc;
+    uint8_t *kinds;
+    uint64_t count;
+    uint64_t capacity;
+    bool is_cut; /* more than COMMANDS_MAX */
+};
+
+struct request {
+    struct sf_driver_seeds seeds;
+    int64_t restart_after_us;
+    const char *at; /* NULL: everywhere */
+    bool is_history;
+    bool is_json;
+};
+
+struct tally {
+    uint64_t runs[SF_SIM_COMMAND_COUNT][STAGE_COUNT];
+    uint64_t done, broken;
+    int worst;
+};
+
+static void keep_command(void *ctx, uint64_t number, enum sf_sim_command_kind kind)
+{
+    struct commands *commands = ctx;
+    if (number > COMMANDS_MAX) {
+        commands->is_cut = true;
+        return;
+    }
+    if (commands->count == commands->capacity) {
+        uint64_t capacity = commands->capacity == 0 ? 256 : commands->capacity * 2;
+        commands->kinds = sf_regrow(commands->alloc, commands->kinds, commands->capacity, commands->count, capacity);
+        commands->capacity = capacity;
+    }
+    commands->kinds[commands->count++] = (uint8_t)kind;
+}
+
+/* ---------------------------------------------------------------- one crash */
+
+static struct sf_driver_options options_of(const struct request *request)
+{
+    struct sf_driver_options options = sf_driver_options_default();
+    options.has_seed = request->seeds.is_given;
+    options.seed = request->seeds.first;
+    options.crash.restart_after_ms = request->restart_after_us / 1000;
+    return options;
+}
+
+static void write_verdict(const struct sf_driver_session *session, const struct request *request,
+                          const struct sf_driver_options *options, const struct sf_driver_report *report)
+{
+    char repro[1024];
+    struct sf_text text;
+    sf_text_init(&text, repro, sizeof repro);
+    sf_text_add(&text, "sfsim crashes ");
+    sf_text_add(&text, session->path);
+    sf_text_add(&text, " --seed ");
+    sf_text_add_uint(&text, report->seed);
+    if (options->crash.command != SF_SIM_COMMAND_NONE) {
+        sf_text_add(&text, " --at ");
+        sf_text_add_uint(&text, options->crash.command);
+        sf_text_add(&text, ":");
+        sf_text_add(&text, stage_words[options->crash.stage]);
+    }
+    sf_text_add(&text, " --restart-after ");
+    sf_text_add_duration(&text, options->crash.restart_after_ms);
+    sf_driver_session_write(session, report, repro, request->is_json);
+}
+
+/* A crash that was planned and did not come is one the simulator lost. */
+static void judge_crash(const struct sf_driver_options *options, struct sf_driver_report *report)
+{
+    if (report->verdict != SF_DRIVER_HELD || report->instance_count > 1) return;
+    char subject[64];
+    struct sf_text text;
+    sf_text_init(&text, subject, sizeof subject);
+    sf_text_add(&text, "crash at command ");
+    sf_text_add_uint(&text, options->crash.command);
+    sf_driver_report_refuse(report, SF_DRIVER_INTERNAL, subject, "it never came");
+}
+
+static int crash_once(const struct sf_driver_session *session, const struct request *request, uint64_t command,
+                      enum sf_sim_crash_stage stage, bool is_always_shown, uint64_t *broken)
+{
+    struct sf_driver_options options = options_of(request);
+    struct sf_driver_report report;
+    options.crash.command = command;
+    options.crash.stage = stage;
+    if (request->is_history) options.history = SF_DRIVER_HISTORY_PLAIN;
+    sf_driver_report_init(&report, sf_alloc_libc());
+    (void)sf_driver_session_run(session, &options, false, &report);
+    judge_crash(&options, &report);
+    int status = (int)report.verdict;
+    if (status != SF_DRIVER_HELD) (*broken)++;
+    if (is_always_shown || (status != SF_DRIVER_HELD && *broken <= FAILURES_SHOWN_MAX)) {
+        sf_driver_progress_end(session->io);
+        write_verdict(session, request, &options, &report);
+    }
+    sf_driver_report_deinit(&report);
+    return status;
+}
+
+/* ---------------------------------------------------------------- everywhere */
+
+static void crash_everywhere(const struct sf_driver_session *session, const struct request *request,
+                             const struct commands *commands, struct tally *tally)
+{
+    uint64_t total = commands->count * STAGE_COUNT;
+    for (uint64_t i = 0; i < commands->count; i++) {
+        for (uint32_t stage = 0; stage < STAGE_COUNT; stage++) {
+            sf_driver_progress(session->io, "crash", tally->done, total);
+            int status = crash_once(session, request, i + 1, (enum sf_sim_crash_stage)stage, false, &tally->broken);
+            tally->worst = sf_driver_worse(tally->worst, status);
+            tally->runs[commands->kinds[i]][stage]++;
+            tally->done++;
+        }
+    }
+    sf_driver_progress_end(session->io);
+}
+
+static void write_tally(const struct sf_driver_session *session, const struct request *request,
+                        const struct tally *tally)
+{
+    FILE *out = request->is_json ? session->io->err : session->io->out;
+    (void)fprintf(out, "%-16s %8s %8s %8s\n", "crashes at", stage_words[0], stage_words[1], stage_words[2]);
+    for (uint32_t kind = 0; kind < SF_SIM_COMMAND_COUNT; kind++) {
+        const uint64_t *runs = tally->runs[kind];
+        if (runs[0] + runs[1] + runs[2] == 0) continue;
+        (void)fprintf(out, "%-16s %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "\n",
+                      sf_sim_command_word((enum sf_sim_command_kind)kind), runs[0], runs[1], runs[2]);
+    }
+    (void)fprintf(out, "%s  %s  %" PRIu64 " crashes: %" PRIu64 " held, %" PRIu64 " did not\n",
+                  tally->broken == 0 ? "ok    " : "FAIL  ", session->path, tally->done, tally->done - tally->broken,
+                  tally->broken);
+}
+
+/* The run that the crashes fall into; it must hold by itself. */
+static int run_undisturbed(const struct sf_driver_session *session, const struct request *request,
+                           struct commands *commands)
+{
+    struct sf_driver_options options = options_of(request);
+    struct sf_driver_report report;
+    options.on_command = keep_command;
+    options.ctx = commands;
+    sf_driver_report_init(&report, sf_alloc_libc());
+    int status = (int)sf_driver_session_run(session, &options, false, &report);
+    if (status != SF_DRIVER_HELD) write_verdict(session, request, &options, &report);
+    sf_driver_report_deinit(&report);
+    return status;
+}
+
+static int crash_all(const struct sf_driver_session *session, const struct request *request)
+{
+    struct commands commands = {.alloc = sf_alloc_libc()};
+    struct tally tally = {.worst = SF_DRIVER_HELD};
+    int status = run_undisturbed(session, request, &commands);
+    if (status == SF_DRIVER_HELD && commands.is_cut)
+        (void)fprintf(session->io->err, "sfsim crashes: only the first %u commands are tried\n", COMMANDS_MAX);
+    if (status == SF_DRIVER_HELD) {
+        crash_everywhere(session, request, &commands, &tally);
+        write_tally(session, request, &tally);
+        status = tally.worst;
+    }
+    sf_free(commands.alloc, commands.kinds, commands.capacity);
+    return status;
+}
+
+/* `17:sent`. */
+static bool read_at(const char *text, uint64_t *command_out, enum sf_sim_crash_stage *stage_out)
+{
+    const char *colon = strchr(text, ':');
+    *command_out = 0;
+    for (const char *at = text; colon != NULL && at < colon; at++) {
+        if (*at < '0' || *at > '9' || *command_out > COMMANDS_MAX) return false;
+        *command_out = *command_out * 10 + (uint64_t)(*at - '0');
+    }
+    for (uint32_t stage = 0; colon != NULL && stage < STAGE_COUNT; stage++) {
+        if (strcmp(colon + 1, stage_words[stage]) != 0) continue;
+        *stage_out = (enum sf_sim_crash_stage)stage;
+        return *command_out > 0;
+    }
+    return false;
+}
+
+static int crash_at(const struct sf_driver_session *session, const struct request *request)
+{
+    uint64_t command, broken = 0;
+    enum sf_sim_crash_stage stage;
+    if (!read_at(request->at, &command, &stage))
+        return sf_driver_command_misuse(session->io, &sf_driver_command_crashes,
+                                        "--at wants the number of a command and how far it gets, such as 17:sent, not",
+                                        request->at);
+    return crash_once(session, request, command, stage, true, &broken);
+}
+
+static int crashes(const struct sf_driver_io *io, int argc, char **argv)
+{
+    const struct sf_driver_command *command = &sf_driver_command_crashes;
+    struct request request = {.restart_after_us = 1000000};
+    const struct sf_driver_option table[] = {
+        {"--seed", SF_DRIVER_OPTION_SEEDS, &request.seeds, NULL},
+        {"--at", SF_DRIVER_OPTION_TEXT, &request.at, NULL},
+        {"--restart-after", SF_DRIVER_OPTION_SPAN, &request.restart_after_us, NULL},
+        {"--history", SF_DRIVER_OPTION_FLAG, &request.is_history, NULL},
+        {"--json", SF_DRIVER_OPTION_FLAG, &request.is_json, NULL},
+    };
+    const char *files[SF_DRIVER_FILES_MAX];
+    uint32_t count;
+    if (!sf_driver_options_read(io, command, argc, argv, table, sizeof table / sizeof table[0], files, &count))
+        return SF_DRIVER_BAD_INPUT;
+    if (count == 0) return sf_driver_command_misuse(io, command, "which scenario?", NULL);
+    if (request.is_history && request.at == NULL)
+        return sf_driver_command_misuse(io, command, "--history tells of one crash: name it with --at", NULL);
+    int worst = SF_DRIVER_HELD;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sf_driver_session session;
+        if (!sf_driver_session_open(&session, io, files[i])) {
+            worst = sf_driver_worse(worst, SF_DRIVER_BAD_INPUT);
+            continue;
+        }
+        int status = request.at != NULL ? crash_at(&session, &request) : crash_all(&session, &request);
+        worst = sf_driver_worse(worst, status);
+        sf_driver_session_close(&session);
+    }
+    return worst;
+}
+
+const struct sf_driver_command sf_driver_command_crashes = {
+    .word = "crashes",
+    .usage = "[OPTION…] FILE…",
+    .summary = "Crash a scenario's application at every point where a crash can make a difference, one run each.",
+    .help =
+        "All that the application does to the outside is a numbered command: a write, a commit, a batch to the local\n"
+        "store. The scenario runs once undisturbed; then, for each command of that run, once with a crash\n"
+        "  given    before the command left the process\n"
+        "  sent     while it is on the wire\n"
+        "  applied  after it took effect and before the answer was read\n"
+        "and the application starts again. What the scenario expects of the output and all invariants must hold each\n"
+        "time; what it expects at instants is left aside, since a crash moves them. At the end stands how many crashes\n"
+        "fell where.\n"
+        "\n"
+        "  --seed N             instead of the scenario's own seed\n"
+        "  --at K:STAGE         this one crash alone, such as 17:sent\n"
+        "  --restart-after T    when the application starts again (1s)\n"
+        "  --history            with --at: what happened, line by line\n"
+        "  --json               one JSON object per failure instead of text\n",
+    .run = crashes,
+};
