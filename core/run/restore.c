@@ -4,6 +4,7 @@
 #include "core/note.h"
 #include "core/state/changelog.h"
 #include "core/state/local_layout.h"
+#include "core/text.h"
 
 #define BATCH_RECORDS 4096u
 #define FETCH_BYTES (16u * 1024u * 1024u)
@@ -38,7 +39,6 @@ struct sf_restore {
     struct sf_batch *batch; /* at hand */
     uint32_t batch_at;
     uint32_t batch_log;
-    uint32_t log_last; /* of the last event */
 };
 
 struct sf_restore *sf_restore_new(const struct sf_restore_config *config)
@@ -81,51 +81,37 @@ void sf_restore_destroy(struct sf_restore *restore)
 
 /* ------------------------------------------------------------------ failing */
 
-static void say(struct sf_error *error, const char *text)
-{
-    size_t len = strlen(error->text), more = strlen(text), room = sizeof error->text - 1 - len;
-    if (more > room) more = room;
-    memcpy(error->text + len, text, more);
-    error->text[len + more] = '\0';
-}
-
-static void say_number(struct sf_error *error, int64_t number)
-{
-    char digits[21];
-    size_t at = sizeof digits - 1;
-    digits[at] = '\0';
-    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    do {
-        digits[--at] = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (number < 0) digits[--at] = '-';
-    say(error, digits + at);
-}
-
 /* "topic/partition offset n: reason" */
 static void fail_at(struct sf_restore *restore, enum sf_status status, struct sf_tp tp, int64_t offset,
                     const char *reason)
 {
-    struct sf_error *error = &restore->error;
-    *error = (struct sf_error){.status = status};
-    say(error, sf_kafka_topic_name(restore->config.kafka, tp.topic));
-    say(error, "/");
-    say_number(error, tp.partition);
-    say(error, " offset ");
-    say_number(error, offset);
-    say(error, ": ");
-    say(error, reason);
+    struct sf_text text;
+    sf_text_init(&text, restore->error.text, sizeof restore->error.text);
+    sf_text_add(&text, sf_kafka_topic_name(restore->config.kafka, tp.topic));
+    sf_text_add(&text, "/");
+    sf_text_add_int(&text, tp.partition);
+    sf_text_add(&text, " offset ");
+    sf_text_add_int(&text, offset);
+    sf_text_add(&text, ": ");
+    sf_text_add(&text, reason);
+    restore->error.status = status;
+    restore->phase = PHASE_FAILED;
+}
+
+static void fail_whole(struct sf_restore *restore, enum sf_status status, const char *where, const char *reason)
+{
+    struct sf_text text;
+    sf_text_init(&text, restore->error.text, sizeof restore->error.text);
+    sf_text_add(&text, where);
+    sf_text_add(&text, reason);
+    restore->error.status = status;
     restore->phase = PHASE_FAILED;
 }
 
 static void fail_local(struct sf_restore *restore, enum sf_status status, const char *reason)
 {
-    restore->error = (struct sf_error){.status = status};
-    say(&restore->error, "local store: ");
-    say(&restore->error, reason);
+    fail_whole(restore, status, "local store: ", reason);
     restore->is_local_damaged = true;
-    restore->phase = PHASE_FAILED;
 }
 
 /* ------------------------------------------------------------------ positions */
@@ -290,19 +276,21 @@ static void open_consumer(struct sf_restore *restore)
             (void)sf_consumer_add(restore->consumer, restore->logs[i].tp, restore->states[i].position);
 }
 
-/* Once per event, and events of one log come in runs. */
-static uint32_t log_of(struct sf_restore *restore, struct sf_tp tp)
+static uint32_t log_of(const struct sf_restore *restore, struct sf_tp tp)
 {
-    uint32_t count = restore->config.log_count;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = (restore->log_last + i) % count;
-        struct sf_tp log = restore->logs[at].tp;
-        if (log.topic != tp.topic || log.partition != tp.partition) continue;
-        restore->log_last = at;
-        return at;
+    uint32_t low = 0, high = restore->config.log_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        struct sf_tp at = restore->logs[middle].tp;
+        if (at.topic != tp.topic ? at.topic < tp.topic : at.partition < tp.partition) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
-    assert(false); /* a consumer tells of what it was given */
-    return 0;
+    assert(low < restore->config.log_count && restore->logs[low].tp.topic == tp.topic &&
+           restore->logs[low].tp.partition == tp.partition);
+    return low;
 }
 
 /* The writer gets what the sink has found good. */
@@ -351,9 +339,8 @@ static void on_event(struct sf_restore *restore, const struct sf_consumer_event 
                     event->text != NULL ? event->text : sf_status_text(event->status));
         break;
     case SF_CONSUMER_FAILED:
-        restore->error = (struct sf_error){.status = event->status};
-        say(&restore->error, event->text != NULL ? event->text : sf_status_text(event->status));
-        restore->phase = PHASE_FAILED;
+        fail_whole(restore, event->status, "restore: ",
+                   event->text != NULL ? event->text : sf_status_text(event->status));
         break;
     case SF_CONSUMER_GRANTED:
     case SF_CONSUMER_REVOKING:
