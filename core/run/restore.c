@@ -39,6 +39,7 @@ struct sf_restore {
     struct sf_batch *batch; /* at hand */
     uint32_t batch_at;
     uint32_t batch_log;
+    uint32_t log_last; /* of the last event */
 };
 
 struct sf_restore *sf_restore_new(const struct sf_restore_config *config)
@@ -276,21 +277,19 @@ static void open_consumer(struct sf_restore *restore)
             (void)sf_consumer_add(restore->consumer, restore->logs[i].tp, restore->states[i].position);
 }
 
-static uint32_t log_of(const struct sf_restore *restore, struct sf_tp tp)
+/* Once per event, and events of one log come in runs. */
+static uint32_t log_of(struct sf_restore *restore, struct sf_tp tp)
 {
-    uint32_t low = 0, high = restore->config.log_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        struct sf_tp at = restore->logs[middle].tp;
-        if (at.topic != tp.topic ? at.topic < tp.topic : at.partition < tp.partition) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    uint32_t count = restore->config.log_count;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = (restore->log_last + i) % count;
+        struct sf_tp log = restore->logs[at].tp;
+        if (log.topic != tp.topic || log.partition != tp.partition) continue;
+        restore->log_last = at;
+        return at;
     }
-    assert(low < restore->config.log_count && restore->logs[low].tp.topic == tp.topic &&
-           restore->logs[low].tp.partition == tp.partition);
-    return low;
+    assert(false); /* a consumer tells of what it was given */
+    return 0;
 }
 
 /* The writer gets what the sink has found good. */
