@@ -172,18 +172,7 @@ static bool is_all_in(const struct sf_commit *commit)
            commit->are_offsets_done;
 }
 
-/* B10: results, changes, frontiers and stamp, offsets: each acknowledged before the next. */
-static void walk_stages(struct sf_commit *commit, const struct sf_step *step)
-{
-    if (commit->is_flushing || commit->phase == SFI_COMMIT_ENDING || commit->cut == NULL) return;
-    if (!ensure_open(commit, step) || !is_stage_complete(commit)) return;
-    if (commit->stage == SFI_COMMIT_STAGE_CROSSED) return;
-    if (commit->stage == SF_OUT_FRONTIERS && !send_stamp(commit)) return;
-    commit->is_flushing = true;
-    sf_producer_flush(commit->producer, SFI_COMMIT_TAG_FLUSH);
-}
-
-void sfi_commit_offsets_by_group(struct sf_commit *commit, const struct sf_step *step)
+static void commit_offsets_by_group(struct sf_commit *commit, const struct sf_step *step)
 {
     size_t bytes = commit->cut->offset_count * sizeof(struct sf_offset_commit);
     struct sf_offset_commit *commits = sf_malloc(commit->config.alloc, bytes);
@@ -193,6 +182,20 @@ void sfi_commit_offsets_by_group(struct sf_commit *commit, const struct sf_step 
     sf_free(commit->config.alloc, commits, bytes);
     commit->phase = SFI_COMMIT_ENDING;
     sf_note(step->notes, SF_NOTE_TXN_OFFSETS_SENT, SF_SUBJECT_NONE, (int64_t)commit->epoch, 0, 0, 0);
+}
+
+/* B10: results, changes, frontiers and stamp, offsets: each acknowledged before the next. */
+static void walk_stages(struct sf_commit *commit, const struct sf_step *step)
+{
+    if (commit->is_flushing || commit->phase == SFI_COMMIT_ENDING || commit->cut == NULL) return;
+    if (commit->stage == SFI_COMMIT_STAGE_CROSSED) {
+        if (commit->crossed_count == commit->config.lane_total) commit_offsets_by_group(commit, step);
+        return;
+    }
+    if (!ensure_open(commit, step) || !is_stage_complete(commit)) return;
+    if (commit->stage == SF_OUT_FRONTIERS && !send_stamp(commit)) return;
+    commit->is_flushing = true;
+    sf_producer_flush(commit->producer, SFI_COMMIT_TAG_FLUSH);
 }
 
 /* ------------------------------------------------------------------ the step */

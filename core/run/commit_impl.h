@@ -69,7 +69,6 @@ void sfi_commit_epoch_clear(struct sf_commit *commit);
 /* The epoch at hand is durable: tell everybody, go on to the next (M6, B1). */
 void sfi_commit_publish(struct sf_commit *commit, const struct sf_step *step, const struct sf_position *positions,
                         uint32_t position_count);
-void sfi_commit_offsets_by_group(struct sf_commit *commit, const struct sf_step *step);
 
 /* commit_session.c */
 void sfi_commit_trouble(struct sf_commit *commit, enum sf_trouble kind, enum sf_status status, bool is_unknown,

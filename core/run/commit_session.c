@@ -125,7 +125,7 @@ static void on_offsets(struct sf_commit *commit, enum sf_status status, const ch
         sfi_commit_session_lost(commit, status, false, text);
 }
 
-static void on_flushed(struct sf_commit *commit, const struct sf_step *step, const struct sf_producer_event *event)
+static void on_flushed(struct sf_commit *commit, const struct sf_producer_event *event)
 {
     commit->is_flushing = false;
     if (event->status != SF_OK) {
@@ -134,7 +134,6 @@ static void on_flushed(struct sf_commit *commit, const struct sf_step *step, con
     }
     sf_commit_write_positions(&commit->write, event->positions, event->position_count);
     commit->stage++;
-    if (commit->stage == SFI_COMMIT_STAGE_CROSSED) sfi_commit_offsets_by_group(commit, step);
 }
 
 static void on_failed(struct sf_commit *commit, const struct sf_producer_event *event)
@@ -174,7 +173,7 @@ uint32_t sfi_commit_poll_producer(struct sf_commit *commit, const struct sf_step
             }
             break;
         case SF_PRODUCER_FLUSHED:
-            if (!is_in_trouble) on_flushed(commit, step, event);
+            if (!is_in_trouble) on_flushed(commit, event);
             break;
         case SF_PRODUCER_FAILED:
             if (!is_in_trouble || sf_status_class(event->status) != SF_CLASS_ABORT) on_failed(commit, event);
@@ -337,8 +336,8 @@ bool sfi_commit_obey(struct sf_commit *commit, const struct sf_step *step, uint3
         case SF_MSG_RESUMED:
         case SF_MSG_FINISH:
         case SF_MSG_FIX:
-        case SF_MSG_OWNER: assert(!"no order for commit"); break;
-        default: assert(!"unknown message"); break;
+        case SF_MSG_OWNER: assert(false); break;
+        default: assert(false); break;
         }
     }
     return false;

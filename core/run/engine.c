@@ -51,7 +51,7 @@ static void on_owner(struct sf_engine *engine, const struct sf_step *step, const
         sfi_end(engine, step, SF_END_FENCED, SF_E_FENCED,
                 "another instance owns the application, or this one was away for longer than its session");
         break;
-    default: assert(!"unknown ownership"); break;
+    default: assert(false); break;
     }
 }
 
@@ -82,7 +82,7 @@ static void take(struct sf_engine *engine, const struct sf_step *step, const str
     case SF_MSG_STOP:
     case SF_MSG_RESET:
     case SF_MSG_FIX:
-    default: assert(!"no message for the engine"); break;
+    default: assert(false); break;
     }
 }
 

@@ -298,7 +298,7 @@ static bool run_step(struct sf_flow *flow, uint32_t index, const struct sf_flow_
     case SF_STEP_KEY_BY: return step_key_by(flow, step, record);
     case SF_STEP_AGGREGATE: return step_aggregate(flow, step, record);
     }
-    assert(!"unknown step");
+    assert(false);
     return false;
 }
 

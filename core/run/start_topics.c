@@ -14,7 +14,7 @@ static struct sfi_topic *topic_at(struct sf_engine *engine, uint32_t topic)
 {
     for (uint32_t i = 0; i < engine->topic_count; i++)
         if (engine->topics[i].topic == topic) return &engine->topics[i];
-    assert(!"topic is not listed");
+    assert(false);
     return NULL;
 }
 

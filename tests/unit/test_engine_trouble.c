@@ -1,0 +1,195 @@
+/* Aborts, lost sessions, commits in doubt, take-over: what the engine does about each (B9, B11, B12, B14). */
+#include <stdio.h>
+
+#include "tests/check.h"
+#include "tests/unit/engine_world.h"
+
+#include "core/note.h"
+
+static const char count_app[] = "application: {id: counts}\n"
+                                "sources:\n"
+                                "  in: {topic: in, key: string, value: json, watermark: {strategy: "
+                                "bounded-out-of-orderness, max-out-of-orderness: 0ms}}\n"
+                                "stoatflow: {instance: one, watermark: {idleness-timeout-ms: 0}}\n"
+                                "streams:\n"
+                                "  - {name: counts, from: in, window: {tumbling: 10ms}, aggregate: {n: count}, emit: "
+                                "on-window-close, store: {name: counts, kind: persistent}}\n"
+                                "sinks:\n"
+                                "  - {from: counts, topic: out, value: json}\n";
+
+static void fault(struct engine_world *w, enum sf_sim_kafka_request request, enum sf_sim_kafka_effect effect)
+{
+    sf_sim_kafka_fault(w->broker, &(struct sf_sim_kafka_fault){.request = request, .effect = effect, .count = 1});
+}
+
+/* Case 79's input; `spoil` is called after barrier 3 was asked for and before the broker hears of its end. */
+static void abort_rolls_time_back(enum sf_sim_kafka_request request, enum sf_sim_kafka_effect effect)
+{
+    struct engine_world w;
+    engine_world_init(&w, count_app, 1, 1, 0);
+    engine_world_append(&w, 0, "a", 10, "1");
+    engine_world_at(&w, 1);
+    engine_world_barrier(&w);
+    engine_world_at(&w, 2);
+    engine_world_barrier(&w);
+    engine_world_append(&w, 0, "a", 12, "1");
+    engine_world_append(&w, 0, "a", 40, "1");
+    engine_world_append(&w, 0, "a", 15, "1");
+    engine_world_at(&w, 5);
+    fault(&w, request, effect);
+    engine_world_at(&w, 6);
+    engine_world_barrier(&w);
+    engine_world_at(&w, 120000); /* whatever time-outs it takes */
+    for (int barrier = 0; barrier < 4; barrier++) engine_world_barrier(&w);
+    CHECK_EQ(sf_engine_phase(w.engine), SF_PHASE_RUNNING);
+    CHECK_STR(engine_world_output(&w), "a {\"window\":{\"start\":10,\"end\":20},\"n\":3} @15\n");
+    CHECK_EQ(sf_engine_step_counts(w.engine)[0].drops[SF_DROP_LATE_WINDOW], 0);
+    CHECK_EQ(sf_engine_step_counts(w.engine)[0].in, 4);
+    CHECK_EQ(sf_ingest_counts(sf_engine_ingest(w.engine))[0].dispatched, 4);
+    engine_world_deinit(&w);
+}
+
+static void an_undelivered_record_aborts_and_rolls_time_back_case_79(void **state)
+{
+    (void)state;
+    abort_rolls_time_back(SF_SIM_KAFKA_REQUEST_PRODUCE, SF_SIM_KAFKA_REFUSED);
+}
+
+static void an_end_that_is_lost_is_asked_for_again_case_81(void **state)
+{
+    (void)state;
+    abort_rolls_time_back(SF_SIM_KAFKA_REQUEST_END_COMMIT, SF_SIM_KAFKA_LOST);
+    abort_rolls_time_back(SF_SIM_KAFKA_REQUEST_END_COMMIT, SF_SIM_KAFKA_ANSWER_LOST);
+}
+
+static void lost_answers_to_offsets_and_init_are_survived(void **state)
+{
+    (void)state;
+    abort_rolls_time_back(SF_SIM_KAFKA_REQUEST_OFFSETS, SF_SIM_KAFKA_LOST);
+    abort_rolls_time_back(SF_SIM_KAFKA_REQUEST_OFFSETS, SF_SIM_KAFKA_ANSWER_LOST);
+    abort_rolls_time_back(SF_SIM_KAFKA_REQUEST_PRODUCE, SF_SIM_KAFKA_LOST);
+    abort_rolls_time_back(SF_SIM_KAFKA_REQUEST_PRODUCE, SF_SIM_KAFKA_ANSWER_LOST);
+}
+
+static void a_transaction_that_the_coordinator_timed_out_is_run_again_case_80(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, count_app, 1, 1, 0);
+    engine_world_append(&w, 0, "a", 5, "1");
+    engine_world_append(&w, 0, "a", 10, "1");
+    engine_world_at(&w, 1);
+    engine_world_barrier(&w);
+    engine_world_barrier(&w); /* the pass at 2 has put its result into transaction 3, which is open now */
+    CHECK(sf_sim_kafka_txn_timeout(w.broker, "counts"));
+    engine_world_at(&w, 10);
+    engine_world_barrier(&w);
+    engine_world_at(&w, 20000);
+    for (int barrier = 0; barrier < 3; barrier++) engine_world_barrier(&w);
+    CHECK_EQ(sf_engine_phase(w.engine), SF_PHASE_RUNNING);
+    CHECK_EQ(sf_engine_transactions_lost(w.engine), 1);
+    CHECK_STR(engine_world_output(&w), "a {\"window\":{\"start\":0,\"end\":10},\"n\":1} @5\n");
+    engine_world_deinit(&w);
+}
+
+static void a_former_owner_stops_fenced_and_writes_nothing_more_b14(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, count_app, 1, 1, 0);
+    engine_world_append(&w, 0, "a", 5, "1");
+    engine_world_append(&w, 0, "a", 10, "1");
+    engine_world_at(&w, 1);
+    engine_world_barrier(&w);
+    struct sf_sim_instance *old = w.instance;
+    struct sf_engine *old_engine = w.engine;
+    engine_world_start(&w); /* the same static name: the later one wins */
+    engine_world_at(&w, 60000);
+    CHECK(w.has_ended);
+    CHECK_EQ(w.end, SF_END_FENCED);
+    CHECK_EQ(sf_engine_phase(old_engine), SF_PHASE_ENDED);
+    CHECK_EQ(sf_engine_phase(w.engine), SF_PHASE_RUNNING);
+    for (int barrier = 0; barrier < 3; barrier++) engine_world_barrier(&w);
+    CHECK_STR(engine_world_output(&w), "a {\"window\":{\"start\":0,\"end\":10},\"n\":1} @5\n");
+    sf_engine_destroy(old_engine);
+    sf_sim_instance_destroy(old);
+    engine_world_deinit(&w);
+}
+
+static const char two_sub_app[] =
+    "application: {id: counts}\n"
+    "sources:\n"
+    "  in: {topic: in, key: string, value: json, watermark: {strategy: bounded-out-of-orderness, max-out-of-orderness: "
+    "0ms}}\n"
+    "stoatflow: {instance: one, watermark: {idleness-timeout-ms: 0}}\n"
+    "streams:\n"
+    "  - {name: big, from: in, filter: '$.v >= 2'}\n"
+    "  - {name: by-u, from: big, key-by: $.u}\n"
+    "  - {name: counts, from: by-u, window: {tumbling: 10ms}, aggregate: {n: count, total: sum($.v), lo: min($.v), hi: "
+    "max($.v)}, emit: on-window-close, store: {name: counts, kind: persistent}}\n"
+    "sinks:\n"
+    "  - {from: counts, topic: out, value: json}\n";
+
+static void a_key_change_crosses_lanes_and_barriers_stay_aligned_l3_b5(void **state)
+{
+    (void)state;
+    static const uint32_t budgets[] = {0, 1, 7};
+    for (uint32_t lanes = 1; lanes <= 3; lanes++) {
+        for (size_t b = 0; b < sizeof budgets / sizeof budgets[0]; b++) {
+            struct engine_world w;
+            engine_world_init(&w, two_sub_app, 2, lanes, budgets[b]);
+            for (int i = 0; i < 40; i++) {
+                char value[64];
+                snprintf(value, sizeof value, "{\"u\":\"u%d\",\"v\":%d}", i % 3, i % 5);
+                engine_world_append(&w, i % 2, i % 2 == 0 ? "x" : "y", i, value);
+            }
+            engine_world_at(&w, 1);
+            for (int barrier = 0; barrier < 4; barrier++) engine_world_barrier(&w);
+            const char *out = engine_world_output(&w);
+            int count = 0;
+            for (const char *at = out; (at = strchr(at, '\n')) != NULL; at++) count++;
+            if (count != 9) fail_msg("%u lanes, budget %u: %d\n%s", lanes, budgets[b], count, out);
+            /* u0 in [0,10): i = 3, 9 pass v >= 2 of 0 3 6 9 with v 0 3 1 4 */
+            CHECK(strstr(out, "u0 {\"window\":{\"start\":0,\"end\":10},\"n\":2,\"total\":7,\"lo\":3,\"hi\":4} @9\n") != NULL);
+            engine_world_deinit(&w);
+        }
+    }
+}
+
+static void at_least_once_loses_nothing_over_a_crash_b10(void **state)
+{
+    (void)state;
+    static char app[2048];
+    snprintf(app, sizeof app, "application: {id: counts, guarantee: at-least-once}\n%s", count_app + 26);
+    for (int crash_at = 0; crash_at < 3; crash_at++) {
+        struct engine_world w;
+        engine_world_init(&w, app, 1, 1, 0);
+        engine_world_append(&w, 0, "a", 5, "1");
+        engine_world_append(&w, 0, "a", 10, "1");
+        for (int barrier = 0; barrier < 3; barrier++) {
+            engine_world_at(&w, 100 * (barrier + 1));
+            engine_world_barrier(&w);
+            CHECK_EQ(sf_engine_epoch(w.engine), (uint64_t)barrier + 1);
+            if (barrier != crash_at) continue;
+            engine_world_crash(&w);
+            engine_world_start(&w);
+        }
+        for (int barrier = 0; barrier < 3; barrier++) engine_world_barrier(&w);
+        CHECK(strstr(engine_world_output(&w), "a {\"window\":{\"start\":0,\"end\":10},\"n\":1} @5\n") != NULL);
+        engine_world_deinit(&w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_undelivered_record_aborts_and_rolls_time_back_case_79),
+        cmocka_unit_test(an_end_that_is_lost_is_asked_for_again_case_81),
+        cmocka_unit_test(lost_answers_to_offsets_and_init_are_survived),
+        cmocka_unit_test(a_transaction_that_the_coordinator_timed_out_is_run_again_case_80),
+        cmocka_unit_test(a_former_owner_stops_fenced_and_writes_nothing_more_b14),
+        cmocka_unit_test(a_key_change_crosses_lanes_and_barriers_stay_aligned_l3_b5),
+        cmocka_unit_test(at_least_once_loses_nothing_over_a_crash_b10),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
