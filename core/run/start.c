@@ -242,6 +242,7 @@ static enum sf_status on_frontier(void *ctx, struct sf_tp tp, const struct sf_re
     struct sf_engine *engine = ctx;
     const struct sf_target *target = target_of(engine, tp.topic);
     (void)error;
+    assert(target != NULL); /* only what list_state has listed is read */
     if (record->value.data == NULL || record->value.len != 8) return SF_OK;
     engine->emitted[target->index] = (int64_t)sf_get_be64(record->value.data);
     return SF_OK;
@@ -251,6 +252,7 @@ static enum sf_status on_row(void *ctx, struct sf_tp tp, const struct sf_record 
 {
     struct sf_engine *engine = ctx;
     const struct sf_target *target = target_of(engine, tp.topic);
+    assert(target != NULL);
     const struct sf_plan_step *plan = &engine->config.plan->steps[target->index];
     const char *reason = NULL;
     uint64_t hash = 0;

@@ -5,7 +5,7 @@
 
 enum { CONSUMER, PRODUCER, ADMIN };
 
-static void text_put(struct history *history, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void text_put(struct history *history, const char *format, va_list args)
 {
     size_t left = sizeof history->text - history->len;
     int written = vsnprintf(history->text + history->len, left, format, args);

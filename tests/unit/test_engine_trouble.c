@@ -150,7 +150,8 @@ static void a_key_change_crosses_lanes_and_barriers_stay_aligned_l3_b5(void **st
             for (const char *at = out; (at = strchr(at, '\n')) != NULL; at++) count++;
             if (count != 9) fail_msg("%u lanes, budget %u: %d\n%s", lanes, budgets[b], count, out);
             /* u0 in [0,10): i = 3, 9 pass v >= 2 of 0 3 6 9 with v 0 3 1 4 */
-            CHECK(strstr(out, "u0 {\"window\":{\"start\":0,\"end\":10},\"n\":2,\"total\":7,\"lo\":3,\"hi\":4} @9\n") != NULL);
+            CHECK(strstr(out, "u0 {\"window\":{\"start\":0,\"end\":10},\"n\":2,\"total\":7,\"lo\":3,\"hi\":4} @9\n") !=
+                  NULL);
             engine_world_deinit(&w);
         }
     }

@@ -188,7 +188,7 @@ static void trailing_removed_and_lonely_markers_do_not_hold_it_up_case_97(void *
             init(&f);
             f.budget = budget;
             struct fake_log *log = add_log(&f, 0, "v1", 0, 0, 92); /* 91: a commit marker; in V2 not even that */
-            for (int64_t offset = 88; offset <= 90; offset++) put(log, offset, "abc" + (offset - 88), 0, "{\"n\":1}");
+            for (int64_t offset = 88; offset <= 90; offset++) put(log, offset, &"abc"[offset - 88], 0, "{\"n\":1}");
             (void)add_log(&f, 1, "v3", 0, 5, 8); /* markers only */
             (void)add_log(&f, 1, "v3", 1, 0, 0); /* nothing ever */
             (void)add_log(&f, 1, "v3", 2, 7, 7); /* all of it gone */
