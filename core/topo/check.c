@@ -32,6 +32,12 @@ static void check_name(struct sf_findings *findings, struct sf_place place, cons
            "` must be 1 to 200 of the characters a-z A-Z 0-9 . _ -, since topics are named after it");
 }
 
+/* A program may have left a name out; check_name says so. */
+static bool is_same(const char *a, const char *b)
+{
+    return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
 static void check_source_names(const struct sf_topology *topology, struct sf_findings *findings)
 {
     for (uint32_t i = 0; i < topology->source_count; i++) {
@@ -40,9 +46,9 @@ static void check_source_names(const struct sf_topology *topology, struct sf_fin
         check_name(findings, source->place, "the topic", source->topic);
         for (uint32_t k = 0; k < i; k++) {
             const struct sf_source_spec *other = &topology->sources[k];
-            if (strcmp(source->name, other->name) == 0)
+            if (is_same(source->name, other->name))
                 REFUSE(findings, "V8", source->place, "two sources are named `", source->name, "`");
-            if (strcmp(source->topic, other->topic) == 0)
+            if (is_same(source->topic, other->topic))
                 REFUSE(findings, "V8", source->place, "sources `", other->name, "` and `", source->name,
                        "` both read the topic `", source->topic,
                        "`; read it once and let several steps take from that source");
@@ -58,13 +64,13 @@ static void check_step_names(const struct sf_topology *topology, struct sf_findi
         check_name(findings, step->place, "the step name", step->name);
         if (has_store) check_name(findings, step->store.place, "the store name", step->store.name);
         for (uint32_t k = 0; k < topology->source_count; k++)
-            if (strcmp(step->name, topology->sources[k].name) == 0)
+            if (is_same(step->name, topology->sources[k].name))
                 REFUSE(findings, "V8", step->place, "a source and a step are both named `", step->name, "`");
         for (uint32_t k = 0; k < i; k++) {
             const struct sf_step_spec *other = &topology->steps[k];
-            if (strcmp(step->name, other->name) == 0)
+            if (is_same(step->name, other->name))
                 REFUSE(findings, "V8", step->place, "two steps are named `", step->name, "`");
-            if (has_store && other->kind == SF_STEP_AGGREGATE && strcmp(step->store.name, other->store.name) == 0)
+            if (has_store && other->kind == SF_STEP_AGGREGATE && is_same(step->store.name, other->store.name))
                 REFUSE(findings, "V8", step->store.place, "steps `", other->name, "` and `", step->name,
                        "` both keep their state in the store `", step->store.name, "`; give each its own name");
         }

@@ -1,0 +1,198 @@
+/* Checks of topologies that a program filled by hand: what no file can say is found as well, and nothing crashes. */
+#include "tests/check.h"
+
+#include "core/text.h"
+#include "core/topo/check.h"
+
+struct subject {
+    struct sf_topology *topology;
+    struct sf_findings findings;
+    struct sf_source_spec *source;
+    struct sf_step_spec *filter, *window;
+    struct sf_sink_spec *sink;
+};
+
+/* s -> filter -> window -> out: nothing to find. */
+static void make(struct subject *subject)
+{
+    struct sf_topology *t = sf_topology_new(sf_alloc_libc());
+    *subject = (struct subject){.topology = t};
+    sf_findings_init(&subject->findings, sf_alloc_libc());
+    t->application_id = "a";
+    t->sources = sf_topology_take(t, 2 * sizeof *t->sources);
+    t->steps = sf_topology_take(t, 2 * sizeof *t->steps);
+    t->sinks = sf_topology_take(t, sizeof *t->sinks);
+    t->source_count = t->sink_count = 1;
+    t->step_count = 2;
+    subject->source = &t->sources[0];
+    subject->filter = &t->steps[0];
+    subject->window = &t->steps[1];
+    subject->sink = &t->sinks[0];
+    *subject->source = (struct sf_source_spec){.name = "s", .topic = "t", .max_future_skew_ms = SF_SPAN_NONE};
+    subject->source->watermark.bound_ms = subject->source->watermark.idleness_ms = SF_SPAN_NONE;
+    *subject->filter = (struct sf_step_spec){.name = "f", .kind = SF_STEP_FILTER, .input_count = 1, .expression = "true"};
+    *subject->window = (struct sf_step_spec){.name = "w",
+                                             .kind = SF_STEP_AGGREGATE,
+                                             .inputs = {{SF_INPUT_STEP, 0}},
+                                             .input_count = 1,
+                                             .window = {.size_ms = 1000, .grace_ms = 500},
+                                             .store = {.name = "w", .retention_ms = 1500}};
+    struct sf_aggregate_spec *n = sf_topology_take(t, sizeof *n);
+    n->name = "n";
+    subject->window->aggregates = n;
+    subject->window->aggregate_count = 1;
+    *subject->sink = (struct sf_sink_spec){.topic = "out", .from = {SF_INPUT_STEP, 1}};
+}
+
+/* `V8 text\n` a finding. */
+static void check(struct subject *subject, const char *expected)
+{
+    struct sf_text text;
+    sf_text_init_growing(&text, sf_alloc_libc());
+    bool is_good = sf_topology_check(subject->topology, &subject->findings);
+    for (uint32_t i = 0; i < subject->findings.count; i++) {
+        sf_text_add(&text, subject->findings.items[i].rule);
+        sf_text_add(&text, " ");
+        sf_text_add(&text, subject->findings.items[i].text);
+        sf_text_add(&text, "\n");
+    }
+    CHECK_STR(text.data, expected);
+    CHECK_EQ(is_good, subject->findings.error_count == 0);
+    sf_text_deinit(&text);
+    sf_findings_deinit(&subject->findings);
+    sf_topology_destroy(subject->topology);
+}
+
+static void a_good_topology_has_no_finding(void **state)
+{
+    (void)state;
+    struct subject subject;
+    make(&subject);
+    check(&subject, "");
+}
+
+static void names_that_were_left_out_are_found(void **state)
+{
+    (void)state;
+    struct subject subject;
+    make(&subject);
+    subject.topology->application_id = NULL;
+    subject.source->topic = NULL;
+    subject.filter->name = NULL;
+    check(&subject,
+          "V8 application.id `` must be 1 to 200 of the characters a-z A-Z 0-9 . _ -, since topics are named after it\n"
+          "V8 the topic `` must be 1 to 200 of the characters a-z A-Z 0-9 . _ -, since topics are named after it\n"
+          "V8 the step name `` must be 1 to 200 of the characters a-z A-Z 0-9 . _ -, since topics are named after it\n");
+}
+
+static void references_out_of_range_are_found_and_end_the_graph_checks(void **state)
+{
+    (void)state;
+    struct subject subject;
+    make(&subject);
+    subject.filter->inputs[0] = (struct sf_input){SF_INPUT_SOURCE, 1};
+    subject.window->input_count = 0;
+    subject.sink->from = (struct sf_input){SF_INPUT_STEP, 2};
+    check(&subject, "V8 step `f` reads from something that is not there\n"
+                    "V8 step `w` reads from nothing\n"
+                    "V8 the sink to `out` reads from something that is not there\n");
+}
+
+static void a_cycle_is_told_from_what_hangs_behind_it(void **state)
+{
+    (void)state;
+    struct subject subject;
+    make(&subject);
+    subject.filter->inputs[0] = (struct sf_input){SF_INPUT_STEP, 0};
+    check(&subject, "V8 the steps form a cycle: `f` <- `f`\n");
+}
+
+static void windows_that_cannot_be_are_found(void **state)
+{
+    (void)state;
+    struct subject subject;
+    make(&subject);
+    subject.window->window.size_ms = 0;
+    subject.window->window.grace_ms = -5;
+    check(&subject, "V8 step `w`: the window size is 0ms and must be above zero\n"
+                    "V8 step `w`: grace is -5ms and must not be negative\n");
+    make(&subject);
+    subject.window->window.grace_ms = INT64_MAX;
+    check(&subject, "V8 step `w`: size 1s + grace 9223372036854775807ms lies beyond the year 9999\n");
+    make(&subject);
+    subject.window->store.retention_ms = 1499;
+    check(&subject, "V8 step `w`: retention is 1499ms and must not be shorter than size + grace, 1500ms (K6)\n");
+    make(&subject);
+    subject.window->aggregate_count = 0;
+    check(&subject, "V8 step `w` aggregates nothing; name at least one field\n");
+}
+
+static void spans_of_sources_are_checked_v3_v8(void **state)
+{
+    (void)state;
+    struct subject subject;
+    make(&subject);
+    subject.source->watermark.bound_ms = -1;
+    subject.source->watermark.idleness_ms = 0;
+    subject.source->max_future_skew_ms = -1;
+    check(&subject, "V3 source `s`: max-out-of-orderness is -1ms and must not be negative\n"
+                    "V3 source `s`: idleness is 0ms and must be above zero; leave it out to use "
+                    "stoatflow.watermark.idleness-timeout-ms\n"
+                    "V8 source `s`: max-future-skew is -1ms and must not be negative\n");
+}
+
+static void settings_are_checked_v3_v8(void **state)
+{
+    (void)state;
+    struct subject subject;
+    make(&subject);
+    subject.topology->settings.lanes = 129;
+    subject.topology->settings.max_out_of_orderness_ms = -1;
+    subject.topology->settings.idleness_timeout_ms = -1;
+    check(&subject, "V8 stoatflow.processing.lanes is 129 and must lie in 1 ... 128 (L2)\n"
+                    "V3 stoatflow.watermark.max-out-of-orderness-ms must not be negative (W1)\n"
+                    "V3 stoatflow.watermark.idleness-timeout-ms must not be negative; 0 switches idleness off (I2)\n");
+    make(&subject);
+    subject.topology->settings.transaction_timeout_ms = 75001;
+    check(&subject, "");
+    make(&subject);
+    subject.topology->settings.barrier_timeout_ms = INT64_MAX - 1;
+    subject.topology->settings.transaction_timeout_ms = INT64_MAX - 1;
+    check(&subject, "V8 stoatflow.transaction-timeout-ms is 9223372036854775806ms and must be longer than "
+                    "commit-barrier.timeout-ms + max-interval-ms + 10s, 9223372036854775806ms; leave it out to have it "
+                    "set so\n");
+}
+
+static void none_without_a_window_is_allowed_and_direct_dispatch_too(void **state)
+{
+    (void)state;
+    struct subject subject;
+    make(&subject);
+    subject.source->watermark.strategy = SF_STRATEGY_NONE;
+    subject.topology->step_count = 1;
+    subject.sink->from = (struct sf_input){SF_INPUT_STEP, 0};
+    subject.topology->settings.dispatch = SF_DISPATCH_DIRECT;
+    check(&subject, "");
+    make(&subject);
+    subject.source->watermark.is_given = true;
+    subject.topology->step_count = 1;
+    subject.sink->from = (struct sf_input){SF_INPUT_STEP, 0};
+    subject.topology->settings.dispatch = SF_DISPATCH_DIRECT;
+    check(&subject, "V6 stoatflow.processing.dispatch: direct has no event time, but a source's `watermark` needs it; "
+                    "leave dispatch out\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_topology_has_no_finding),
+        cmocka_unit_test(names_that_were_left_out_are_found),
+        cmocka_unit_test(references_out_of_range_are_found_and_end_the_graph_checks),
+        cmocka_unit_test(a_cycle_is_told_from_what_hangs_behind_it),
+        cmocka_unit_test(windows_that_cannot_be_are_found),
+        cmocka_unit_test(spans_of_sources_are_checked_v3_v8),
+        cmocka_unit_test(settings_are_checked_v3_v8),
+        cmocka_unit_test(none_without_a_window_is_allowed_and_direct_dispatch_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
