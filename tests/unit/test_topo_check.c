@@ -30,7 +30,8 @@ static void make(struct subject *subject)
     subject->sink = &t->sinks[0];
     *subject->source = (struct sf_source_spec){.name = "s", .topic = "t", .max_future_skew_ms = SF_SPAN_NONE};
     subject->source->watermark.bound_ms = subject->source->watermark.idleness_ms = SF_SPAN_NONE;
-    *subject->filter = (struct sf_step_spec){.name = "f", .kind = SF_STEP_FILTER, .input_count = 1, .expression = "true"};
+    *subject->filter = (struct sf_step_spec){.name = "f", .kind = SF_STEP_FILTER, .input_count = 1};
+    subject->filter->expression = "true";
     *subject->window = (struct sf_step_spec){.name = "w",
                                              .kind = SF_STEP_AGGREGATE,
                                              .inputs = {{SF_INPUT_STEP, 0}},
@@ -80,9 +81,11 @@ static void names_that_were_left_out_are_found(void **state)
     subject.source->topic = NULL;
     subject.filter->name = NULL;
     check(&subject,
-          "V8 application.id `` must be 1 to 200 of the characters a-z A-Z 0-9 . _ -, since topics are named after it\n"
+          "V8 application.id `` must be 1 to 200 of the characters a-z A-Z 0-9 . _ -, since topics are named after "
+          "it\n"
           "V8 the topic `` must be 1 to 200 of the characters a-z A-Z 0-9 . _ -, since topics are named after it\n"
-          "V8 the step name `` must be 1 to 200 of the characters a-z A-Z 0-9 . _ -, since topics are named after it\n");
+          "V8 the step name `` must be 1 to 200 of the characters a-z A-Z 0-9 . _ -, since topics are named after "
+          "it\n");
 }
 
 static void references_out_of_range_are_found_and_end_the_graph_checks(void **state)
