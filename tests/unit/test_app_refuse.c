@@ -69,6 +69,8 @@ static void unknown_keys_get_their_nearest_spelling_v8(void **state)
          "f:6:13: error: unknown key `wattermark` in stoatflow; did you mean `watermark`? [V8]\n"},
         {APP("", "", "stoatflow.processing.lane: 1\n"),
          "f:6:1: error: unknown key `processing.lane` in stoatflow; did you mean `processing.lanes`? [V8]\n"},
+        {APP("", "", "stoatflow: {processing.lanes: 1}\nstoatflow.processing.lanes: 1\n"),
+         "f:7:1: error: `stoatflow.processing.lanes` is set twice, in two spellings [V8]\n"},
         {APP(", start: latestt", "", ""),
          "f:3:37: error: sources.s.start cannot be `latestt`; did you mean `latest`? [V8]\n"},
         {APP(", start: newest", "", ""),

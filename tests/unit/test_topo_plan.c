@@ -214,6 +214,12 @@ static void cuts_chain_and_upstream_comes_first(void **state)
                 "s: k1; k1: ~u1; >1\nu1: k2; k2: ~u2 f1; f1:; <0>2\nu2: !0; <1\n");
 }
 
+static void a_hop_into_a_merge_puts_keys_right_once(void **state)
+{
+    (void)state;
+    check_shape("k1<s u1<k1 f1<k1 m1<u1,f1 u2<m1", "s: k1; k1: ~u1 f1; f1: ~m1; >1\nu1: m1; m1: u2; u2:; <0\n");
+}
+
 static void a_source_without_a_reader_has_a_sub_topology_of_its_own(void **state)
 {
     (void)state;
@@ -296,6 +302,13 @@ static void the_larger_of_two_paths_counts_and_terms_add_up_f8(void **state)
     CHECK_EQ(step_named(&shape, "a3")->delta_ms, 16);
     CHECK_EQ(shape.plan->hops_max, 2);
     sf_topology_destroy(shape.topology);
+    build(&shape, "a1<s a2<a1 m1<a2,a1 a3<m1");
+    set_window(&shape, "a1", 10, 5);
+    set_window(&shape, "a2", 4, 0);
+    set_window(&shape, "a3", 3, 1);
+    describe(&shape);
+    CHECK_EQ(step_named(&shape, "a3")->delta_ms, 16);
+    sf_topology_destroy(shape.topology);
 }
 
 /* ---- D7 ---- */
@@ -335,6 +348,7 @@ int main(void)
         cmocka_unit_test(two_sources_that_never_meet_are_two),
         cmocka_unit_test(one_key_change_feeds_its_aggregations_in_one_sub_topology),
         cmocka_unit_test(cuts_chain_and_upstream_comes_first),
+        cmocka_unit_test(a_hop_into_a_merge_puts_keys_right_once),
         cmocka_unit_test(a_source_without_a_reader_has_a_sub_topology_of_its_own),
         cmocka_unit_test(hops_and_lag_are_zero_behind_nothing_that_closes_f8),
         cmocka_unit_test(tumbling_10_grace_5_into_tumbling_4_lags_14_f8),
