@@ -129,6 +129,7 @@ void sfi_fetch_wake_fn(struct sfi_waiter *waiter)
 struct room {
     uint64_t bytes;
     uint32_t records;
+    bool is_out_of_bytes; /* something did not fit */
 };
 
 static struct room room_of(struct sfi_fetch *fetch)
@@ -146,9 +147,9 @@ static struct room room_of(struct sfi_fetch *fetch)
     return room;
 }
 
-/* How many records of `chunk` from `first` on lie below seen_end and fit; uses up room. */
-static uint32_t fit(const struct sfi_fetch *fetch, const struct sfi_chunk *chunk, uint32_t first, bool is_first_ever,
-                    struct room *room)
+/* How many records of `chunk` from `first` on lie below seen_end and fit; uses up room. Whoever holds nothing may
+ * have one record, whatever its size. */
+static uint32_t fit(const struct sfi_fetch *fetch, const struct sfi_chunk *chunk, uint32_t first, struct room *room)
 {
     uint32_t end = chunk->next_offset <= fetch->seen_end ? chunk->count : sfi_chunk_find(chunk, fetch->seen_end);
     uint32_t count = end - first;
@@ -159,9 +160,10 @@ static uint32_t fit(const struct sfi_fetch *fetch, const struct sfi_chunk *chunk
         uint32_t taken = 0;
         for (; taken < count; taken++) {
             uint64_t more = sfi_records_bytes(chunk, first + taken, 1);
-            if (bytes + more > room->bytes && !(is_first_ever && taken == 0)) break;
+            if (bytes + more > room->bytes && !(fetch->held_bytes == 0 && taken == 0)) break;
             bytes += more;
         }
+        room->is_out_of_bytes = taken < count;
         count = taken;
     }
     room->records -= count;
@@ -170,13 +172,12 @@ static uint32_t fit(const struct sfi_fetch *fetch, const struct sfi_chunk *chunk
 }
 
 /* Queue what there is from position up to seen_end, as far as there is room; the position moves over control
- * records and aborted data. */
-static void take_records(struct sfi_fetch *fetch)
+ * records and aborted data. False: it stopped because the share is full. */
+static bool take_records(struct sfi_fetch *fetch)
 {
     const struct sfi_log *log = fetch->log;
     struct room room = room_of(fetch);
     struct sfi_entry *last = NULL;
-    bool is_first_ever = true;
     for (uint32_t i = sfi_log_find(log, fetch->position); fetch->position < fetch->seen_end; i++) {
         if (i == log->first + log->count) { /* only offsets without records are left */
             fetch->position = fetch->seen_end;
@@ -189,9 +190,8 @@ static void take_records(struct sfi_fetch *fetch)
         uint32_t first = sfi_chunk_find(chunk, fetch->position);
         int64_t chunk_end = chunk->next_offset < fetch->seen_end ? chunk->next_offset : fetch->seen_end;
         if (!is_hidden && first < chunk->count && chunk->records[first].offset < fetch->seen_end) {
-            uint32_t count = fit(fetch, chunk, first, is_first_ever, &room);
+            uint32_t count = fit(fetch, chunk, first, &room);
             if (count == 0) break; /* no room */
-            is_first_ever = false;
             uint32_t next = first + count;
             bool is_cut = next < chunk->count && chunk->records[next].offset < fetch->seen_end;
             fetch->position = is_cut ? chunk->records[next].offset : chunk_end;
@@ -206,6 +206,7 @@ static void take_records(struct sfi_fetch *fetch)
         }
         if (last != NULL) last->position = fetch->position;
     }
+    return !room.is_out_of_bytes;
 }
 
 /* True if the answer is an error; told to the reader where it is news. */
@@ -249,13 +250,13 @@ void sfi_fetch_answer_fn(void *ctx)
         return;
     }
     assert(fetch->position >= fetch->log->discarded || fetch->position >= fetch->seen_end);
-    take_records(fetch);
+    bool has_room = take_records(fetch);
     if (fetch->position >= fetch->seen_end && (fetch->is_fresh || fetch->position != fetch->told_position)) {
         fetch->told_position = fetch->position;
         entry_push(fetch, (struct sfi_entry){.kind = SF_CONSUMER_CAUGHT_UP, .position = fetch->position});
     }
     fetch->is_fresh = false;
-    fetch->is_stalled = fetch->held_bytes >= share_bytes(fetch);
+    fetch->is_stalled = !has_room || fetch->held_bytes >= share_bytes(fetch);
     if (!fetch->is_stalled) look(fetch);
 }
 

@@ -108,13 +108,14 @@ static enum sfi_result apply_offsets(struct sfi_producer *producer, const struct
 
 static enum sfi_result apply(struct sfi_producer *producer, const struct sfi_command *command)
 {
+    producer->answered = producer->session;
     switch (command->kind) {
     case SFI_COMMAND_INIT:
         return sfi_txn_init(sfi_coord_get(producer->client.broker, producer->transactional_id),
-                            producer->txn_timeout_ms * 1000, &producer->session);
+                            producer->txn_timeout_ms * 1000, &producer->answered);
     case SFI_COMMAND_OFFSETS: return apply_offsets(producer, command);
-    case SFI_COMMAND_COMMIT: return sfi_txn_end(&producer->session, true);
-    case SFI_COMMAND_ABORT: return sfi_txn_end(&producer->session, false);
+    case SFI_COMMAND_COMMIT: return sfi_txn_end(&producer->answered, true);
+    case SFI_COMMAND_ABORT: return sfi_txn_end(&producer->answered, false);
     case SFI_COMMAND_FLUSH: break;
     }
     assert(false);
@@ -185,6 +186,7 @@ static void parked_retry(void *ctx)
 
 static void answer_ok(struct sfi_producer *producer, enum sfi_command_kind kind)
 {
+    producer->session = producer->answered;
     if (kind == SFI_COMMAND_OFFSETS) producer->is_offsets_added = true;
     if (kind == SFI_COMMAND_INIT) producer->state = SFI_SESSION_READY;
     command_end(producer, SF_OK, SF_OUTCOME_COMMITTED);

@@ -84,6 +84,7 @@ struct sfi_producer {
     uint64_t queue_bytes_max;
     enum sfi_session_state state;
     struct sfi_session session;
+    struct sfi_session answered; /* as the answer under way says; the session's when it is read */
     enum sf_status failure;   /* why the open transaction can only be aborted; SF_OK */
     bool is_offsets_added;    /* the open transaction has sent offsets */
     bool is_starved;          /* a write took less than all: ROOM is owed */

@@ -159,6 +159,28 @@ static void plain_commits_need_the_members_proof_or_an_empty_group_b10(void **st
     history_close(&h);
 }
 
+static void answers_keep_the_order_of_commands(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 10; seed++) {
+        struct sf_sim_kafka_config config = sf_sim_kafka_config_default();
+        config.admin = (struct sf_sim_latency){0, 50000};
+        history_open(&h, &config, seed);
+        struct party *a = history_party(&h, "A");
+        party_admin(a);
+        a->is_held_back = true;
+        for (uint64_t tag = 1; tag <= 8; tag++) sf_admin_describe(a->admin, tag, sf_kafka_topic(a->kafka, "in"));
+        uint64_t last = 0;
+        struct sf_admin_event event;
+        for (int64_t ms = 1; ms < 60; ms++) {
+            history_run(&h, ms);
+            while (sf_admin_poll(a->admin, &event, 1) > 0) CHECK_EQ(event.tag, ++last);
+        }
+        CHECK_EQ(last, 8);
+        history_close(&h);
+    }
+}
+
 static void truncation_moves_the_log_start(void **state)
 {
     (void)state;
@@ -203,6 +225,7 @@ int main(void)
         cmocka_unit_test(committed_offsets_wait_while_one_is_undecided_case_84),
         cmocka_unit_test(three_ends_of_a_log_differ_case_99),
         cmocka_unit_test(plain_commits_need_the_members_proof_or_an_empty_group_b10),
+        cmocka_unit_test(answers_keep_the_order_of_commands),
         cmocka_unit_test(truncation_moves_the_log_start),
         cmocka_unit_test(topics_have_numbers_per_handle_in_call_order),
     };

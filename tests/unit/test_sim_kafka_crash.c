@@ -150,6 +150,24 @@ static void frozen_process_sends_nothing_and_hears_nothing(void **state)
     history_close(&h);
 }
 
+static void process_is_woken_again_for_what_it_had_not_read_when_it_froze(void **state)
+{
+    (void)state;
+    setup_slow();
+    struct party *a = history_party(&h, "A");
+    party_producer(a, "x", "app");
+    a->is_held_back = true;
+    sf_producer_init(a->producer, 1);
+    history_run(&h, 10);
+    sf_sim_instance_freeze(a->instance, true);
+    a->is_held_back = false;
+    history_run(&h, 11); /* polls: nothing comes */
+    sf_sim_instance_freeze(a->instance, false);
+    history_run(&h, 12);
+    CHECK_STR(h.text, "11ms A init 1 ok\n");
+    history_close(&h);
+}
+
 /* A small life under realistic latencies. */
 static void live(struct history *history, uint64_t seed)
 {
@@ -206,6 +224,7 @@ int main(void)
         cmocka_unit_test(end_on_the_wire_meets_the_next_session),
         cmocka_unit_test(crash_between_two_commands_of_one_step_loses_the_second),
         cmocka_unit_test(frozen_process_sends_nothing_and_hears_nothing),
+        cmocka_unit_test(process_is_woken_again_for_what_it_had_not_read_when_it_froze),
         cmocka_unit_test(one_seed_makes_one_history_x14),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,6 +233,30 @@ static void planned_move_asks_first_case_78a(void **state)
     history_close(&h);
 }
 
+static void owner_that_yielded_is_not_granted_by_older_news(void **state)
+{
+    (void)state;
+    struct sf_sim_kafka_config config = sf_sim_kafka_config_exact();
+    config.group = (struct sf_sim_latency){8000, 8000};
+    history_open(&h, &config, 1);
+    CHECK_EQ(sf_sim_kafka_create(h.broker, "owners", 1, NULL, 0), SF_OK);
+    struct party *a = history_party(&h, "A"), *b = history_party(&h, "B"), *c = history_party(&h, "C");
+    party_member(a, "app", NULL);
+    history_run(&h, 10);
+    party_member(b, "app", NULL);
+    history_run(&h, 20);
+    sf_sim_kafka_group_move(h.broker, "app");
+    history_run(&h, 25);
+    party_member(c, "app", NULL); /* joins at 29, A hears of it at 33 */
+    history_run(&h, 31);
+    sf_consumer_yield(a->consumer); /* arrives at 35 */
+    history_run(&h, 100);
+    CHECK_STR(h.text, "8ms A granted owners/0\n"
+                      "24ms A revoking owners/0\n"
+                      "39ms B granted owners/0\n");
+    history_close(&h);
+}
+
 static void owner_that_does_not_yield_is_expelled(void **state)
 {
     (void)state;
@@ -312,6 +336,7 @@ int main(void)
         cmocka_unit_test(frozen_owner_learns_of_its_loss_when_it_thaws),
         cmocka_unit_test(lone_frozen_owner_is_revoked_and_then_granted_anew),
         cmocka_unit_test(planned_move_asks_first_case_78a),
+        cmocka_unit_test(owner_that_yielded_is_not_granted_by_older_news),
         cmocka_unit_test(owner_that_does_not_yield_is_expelled),
         cmocka_unit_test(expelled_owner_is_a_zombie_until_it_hears_case_78b),
         cmocka_unit_test(member_waits_for_its_topic),

@@ -219,6 +219,47 @@ static void paused_partition_keeps_what_it_has_and_holds_up_nobody(void **state)
     history_close(&h);
 }
 
+static uint32_t poll_records(struct party *party, uint64_t *bytes_out)
+{
+    struct sf_consumer_event event;
+    uint32_t records = 0;
+    *bytes_out = 0;
+    while (sf_consumer_poll(party->consumer, &event, 1) > 0) {
+        if (event.kind != SF_CONSUMER_BATCH) continue;
+        records += event.batch->count;
+        *bytes_out += event.batch->bytes;
+        CHECK_EQ(event.batch->next_offset, event.batch->records[event.batch->count - 1].offset + 1);
+        sf_consumer_release(party->consumer, event.batch);
+    }
+    return records;
+}
+
+static void what_is_fetched_ahead_is_bounded_l5(void **state)
+{
+    (void)state;
+    struct sf_sim_kafka_config config = sf_sim_kafka_config_exact();
+    config.fetch = (struct sf_sim_latency){1000, 1000};
+    history_open(&h, &config, 1);
+    CHECK_EQ(sf_sim_kafka_create(h.broker, "in", 2, NULL, 0), SF_OK);
+    for (int i = 0; i < 100; i++) outside_append(&h, "in", 0, "a", "1");
+    struct party *a = history_party(&h, "A");
+    a->is_held_back = true;
+    party_consumer_bounded(a, true, 3, 2000);
+    (void)sf_consumer_add(a->consumer, party_tp(a, "in", 0), 0);
+    (void)sf_consumer_add(a->consumer, party_tp(a, "in", 1), 0);
+    uint32_t records = 0;
+    for (int64_t ms = 50; records < 100; ms += 50) {
+        history_run(&h, ms);
+        uint64_t bytes;
+        uint32_t count = poll_records(a, &bytes);
+        CHECK(count > 0);
+        CHECK(bytes <= 1000); /* its share */
+        records += count;
+    }
+    CHECK_EQ(records, 100);
+    history_close(&h);
+}
+
 static void seek_and_remove_forget_what_was_fetched_before(void **state)
 {
     (void)state;
@@ -333,6 +374,7 @@ int main(void)
         cmocka_unit_test(reader_below_the_log_start_is_told_and_gets_nothing_until_seek_s7),
         cmocka_unit_test(unknown_partition_is_fatal),
         cmocka_unit_test(paused_partition_keeps_what_it_has_and_holds_up_nobody),
+        cmocka_unit_test(what_is_fetched_ahead_is_bounded_l5),
         cmocka_unit_test(seek_and_remove_forget_what_was_fetched_before),
         cmocka_unit_test(headers_and_nulls_come_as_they_were_written),
         cmocka_unit_test(append_time_topics_stamp_with_the_brokers_wall_clock),

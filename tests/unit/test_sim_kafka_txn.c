@@ -310,6 +310,13 @@ static void late_end_tears_the_next_transaction_under_v1_b11(void **state)
     sf_producer_abort(a->producer, 3); /* too late for b */
     history_run(&h, 4000);
     history_log(&h, "out", 0);
+    struct party *b = history_party(&h, "B");
+    party_producer(b, "x", "app");
+    party_begin_first(b); /* aborts nothing: the coordinator knows of nothing */
+    party_write(b, "out", 0, "d", "4");
+    sf_producer_commit(b->producer, 4);
+    history_run(&h, 5000);
+    history_log(&h, "out", 0); /* and its marker brings c along */
     CHECK_STR(h.text, "0ms A init 1 ok\n"
                       "0ms - out/0 append 0+1 by 1.0 txn 1\n"
                       "2000ms - x 1.0 txn 1 commits\n"
@@ -321,7 +328,14 @@ static void late_end_tears_the_next_transaction_under_v1_b11(void **state)
                       "3500ms - out/0 append 4+1 by 1.0 txn 3\n" /* an open range that no coordinator knows */
                       "3600ms A abort 3 SF_E_SESSION, sends 1\n"
                       "4000ms log out/0 0..5 stable 4: | 0 a=1 committed | 1 commit marker | 2 b=2 committed"
-                      " | 3 commit marker | 4 c=3 open\n");
+                      " | 3 commit marker | 4 c=3 open\n"
+                      "4000ms B init 1 ok\n"
+                      "4000ms - out/0 append 5+1 by 1.1 txn 4\n"
+                      "4000ms - x 1.1 txn 4 commits\n"
+                      "4000ms - out/0 marker 6 txn 4 commit\n"
+                      "4000ms B commit 4 ok: committed, sends 1\n"
+                      "5000ms log out/0 0..7 stable 7: | 0 a=1 committed | 1 commit marker | 2 b=2 committed"
+                      " | 3 commit marker | 4 c=3 committed | 5 d=4 committed | 6 commit marker\n");
     history_close(&h);
 }
 
@@ -396,6 +410,191 @@ static void repeated_produce_is_not_appended_twice(void **state)
     history_close(&h);
 }
 
+static void repeated_produce_is_answered_with_its_own_end(void **state)
+{
+    (void)state;
+    setup_exact(false);
+    struct party *a = history_party(&h, "A");
+    party_producer(a, NULL, NULL);
+    sf_producer_track(a->producer, party_tp(a, "out", 0));
+    sf_sim_kafka_fault(h.broker, &(struct sf_sim_kafka_fault){.request = SF_SIM_KAFKA_REQUEST_PRODUCE,
+                                                              .effect = SF_SIM_KAFKA_ANSWER_LOST, .count = 1});
+    party_write(a, "out", 0, "a", "1");
+    sf_producer_flush(a->producer, 1);
+    history_run(&h, 1);
+    outside_append(&h, "out", 0, "b", "2");
+    history_run(&h, 5000);
+    CHECK_STR(h.text, "2000ms A flush 1 ok, out/0 ends 1\n");
+    history_close(&h);
+}
+
+static void writes_wait_for_the_answer_of_the_request_before(void **state)
+{
+    (void)state;
+    struct sf_sim_kafka_config config = sf_sim_kafka_config_exact();
+    config.produce = (struct sf_sim_latency){8000, 8000};
+    setup_with(&config);
+    history_observe(&h);
+    struct party *a = history_party(&h, "A");
+    party_producer(a, NULL, NULL);
+    party_write(a, "out", 0, "a", "1");
+    history_run(&h, 1);
+    party_write(a, "out", 0, "b", "2"); /* goes along */
+    history_run(&h, 5);
+    party_write(a, "out", 0, "c", "3");
+    sf_producer_flush(a->producer, 1);
+    history_run(&h, 100);
+    CHECK_STR(h.text, "4ms - out/0 append 0+1 by 1.0 txn 0\n"
+                      "4ms - out/0 append 1+1 by 1.0 txn 0\n"
+                      "12ms - out/0 append 2+1 by 1.0 txn 0\n"
+                      "16ms A flush 1 ok\n");
+    history_close(&h);
+}
+
+static void record_on_the_wire_is_aborted_with_the_rest(void **state)
+{
+    (void)state;
+    struct sf_sim_kafka_config config = sf_sim_kafka_config_exact();
+    config.produce = (struct sf_sim_latency){8000, 8000};
+    setup_with(&config);
+    history_observe(&h);
+    struct party *a = history_party(&h, "A");
+    party_producer(a, "x", "app");
+    party_begin_first(a);
+    party_write(a, "out", 0, "a", "1");
+    history_run(&h, 2);
+    party_write(a, "out", 1, "b", "2"); /* not sent when the abort is asked for */
+    history_run(&h, 3);
+    sf_producer_abort(a->producer, 2);
+    history_run(&h, 100);
+    CHECK_STR(h.text, "0ms A init 1 ok\n"
+                      "4ms - out/0 append 0+1 by 1.0 txn 1\n"
+                      "8ms - x 1.0 txn 1 aborts\n"
+                      "8ms - out/0 marker 1 txn 1 abort\n"
+                      "8ms A abort 2 ok, sends 1\n");
+    history_close(&h);
+}
+
+static void record_larger_than_the_broker_takes_is_not_delivered(void **state)
+{
+    (void)state;
+    struct sf_sim_kafka_config config = sf_sim_kafka_config_exact();
+    config.record_bytes_max = 10;
+    setup_with(&config);
+    struct party *a = history_party(&h, "A");
+    party_producer(a, "x", "app");
+    party_begin_first(a);
+    party_write(a, "out", 0, "12345", "67890");
+    history_run(&h, 1);
+    party_write(a, "out", 1, "12345", "678901");
+    sf_producer_commit(a->producer, 2);
+    history_run(&h, 2);
+    sf_producer_abort(a->producer, 3);
+    history_run(&h, 3);
+    CHECK_STR(h.text, "0ms A init 1 ok\n"
+                      "1ms A commit 2 SF_E_DELIVERY: not committed, sends 0\n"
+                      "2ms A abort 3 ok, sends 1\n");
+    history_close(&h);
+}
+
+static void old_epoch_is_refused_by_coordinator_and_leader_x12(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 2; how++) {
+        setup_exact(false);
+        struct party *a = history_party(&h, "A"), *b = history_party(&h, "B");
+        party_producer(a, "x", "app");
+        party_begin_first(a);
+        party_producer(b, "x", "app");
+        party_begin_first(b);
+        if (how == 0)
+            party_write(a, "out", 1, "zombie", "1"); /* its first to the partition */
+        else
+            party_offset(a, 7, "in", 5, NULL);
+        history_run(&h, 1);
+        history_log(&h, "out", 1);
+        CHECK_EQ(sf_sim_kafka_committed(h.broker, "app", broker_tp(&h, "in", 0)).pending, SF_OFFSET_UNKNOWN);
+        CHECK_STR(h.text, how == 0 ? "0ms A init 1 ok\n"
+                                     "0ms B init 1 ok\n"
+                                     "0ms A producer failed SF_E_SESSION\n"
+                                     "1ms log out/1 0..0 stable 0:\n"
+                                   : "0ms A init 1 ok\n"
+                                     "0ms B init 1 ok\n"
+                                     "0ms A offsets 7 SF_E_SESSION\n"
+                                     "0ms A producer failed SF_E_SESSION\n"
+                                     "1ms log out/1 0..0 stable 0:\n");
+        history_close(&h);
+    }
+}
+
+/* A leader hears of the new epoch by the marker. What it takes from a zombie until then goes with the rest. */
+static void zombies_record_before_the_marker_is_aborted_with_it_x12(void **state)
+{
+    (void)state;
+    setup_exact(false);
+    struct party *a = history_party(&h, "A"), *b = history_party(&h, "B");
+    party_producer(a, "x", "app");
+    party_begin_first(a);
+    party_write(a, "out", 0, "a", "1");
+    history_run(&h, 1);
+    sf_sim_kafka_markers_delay(h.broker, "x", 10000);
+    party_producer(b, "x", "app");
+    sf_producer_init(b->producer, 1);
+    history_run(&h, 5);
+    party_write(a, "out", 0, "zombie", "2");
+    history_run(&h, 12);
+    party_write(a, "out", 0, "zombie", "3");
+    history_run(&h, 20);
+    history_log(&h, "out", 0);
+    CHECK_STR(h.text, "0ms A init 1 ok\n"
+                      "11ms B init 1 ok\n"
+                      "12ms A producer failed SF_E_SESSION\n"
+                      "20ms log out/0 0..3 stable 3: | 0 a=1 aborted | 1 zombie=2 aborted | 2 abort marker\n");
+    history_close(&h);
+}
+
+static void session_opens_when_what_the_older_left_is_settled_case_84(void **state)
+{
+    (void)state;
+    setup_exact(false);
+    struct party *a = history_party(&h, "A"), *b = history_party(&h, "B");
+    party_producer(a, "x", "app");
+    party_begin_first(a);
+    sf_sim_kafka_markers_delay(h.broker, "x", 3000000);
+    fault(SF_SIM_KAFKA_REQUEST_END_COMMIT, SF_SIM_KAFKA_ANSWER_LOST, 1, 0);
+    party_write(a, "out", 0, "a", "1");
+    sf_producer_commit(a->producer, 2);
+    history_run(&h, 10);
+    party_producer(b, "x", "app");
+    sf_producer_init(b->producer, 1);
+    history_run(&h, 5000);
+    history_log(&h, "out", 0);
+    CHECK_STR(h.text, "0ms A init 1 ok\n"
+                      "3000ms A commit 2 SF_E_SESSION: unknown, sends 3\n"
+                      "3000ms B init 1 ok\n"
+                      "5000ms log out/0 0..2 stable 2: | 0 a=1 committed | 1 commit marker\n");
+    history_close(&h);
+}
+
+static void repeated_end_waits_for_the_markers(void **state)
+{
+    (void)state;
+    for (int is_v2 = 0; is_v2 < 2; is_v2++) {
+        setup_exact(is_v2 == 1);
+        struct party *a = history_party(&h, "A");
+        party_producer(a, "x", "app");
+        party_begin_first(a);
+        sf_sim_kafka_markers_delay(h.broker, "x", 3000000);
+        fault(SF_SIM_KAFKA_REQUEST_END_COMMIT, SF_SIM_KAFKA_ANSWER_LOST, 1, 0);
+        party_write(a, "out", 0, "a", "1");
+        sf_producer_commit(a->producer, 2);
+        history_run(&h, 5000);
+        CHECK_STR(h.text, "0ms A init 1 ok\n"
+                          "3000ms A commit 2 ok: committed, sends 3\n");
+        history_close(&h);
+    }
+}
+
 static void failed_delivery_refuses_the_commit_b14(void **state)
 {
     (void)state;
@@ -450,6 +649,21 @@ static void leader_away_delays_delivery_or_fails_it(void **state)
                       "3000ms A commit 2 ok: committed, sends 1\n"
                       "9000ms A commit 3 SF_E_DELIVERY: not committed, sends 0\n"
                       "20000ms A abort 4 ok, sends 0\n");
+    history_close(&h);
+}
+
+static void delivery_fails_at_the_latest_with_the_transaction_time_out(void **state)
+{
+    (void)state;
+    setup_exact(false); /* delivery time-out 120 s, transaction time-out 60 s */
+    struct party *a = history_party(&h, "A");
+    party_producer(a, "x", "app");
+    party_begin_first(a);
+    sf_sim_kafka_mode(h.broker, broker_tp(&h, "out", 0), SF_SIM_KAFKA_MODE_NO_LEADER);
+    party_write(a, "out", 0, "a", "1");
+    history_run(&h, 200000);
+    CHECK_STR(h.text, "0ms A init 1 ok\n"
+                      "60000ms A producer failed SF_E_DELIVERY\n");
     history_close(&h);
 }
 
@@ -552,6 +766,15 @@ int main(void)
         cmocka_unit_test(late_end_is_refused_under_v2_b11),
         cmocka_unit_test(end_delayed_for_less_than_the_time_out_is_only_late),
         cmocka_unit_test(repeated_produce_is_not_appended_twice),
+        cmocka_unit_test(repeated_produce_is_answered_with_its_own_end),
+        cmocka_unit_test(writes_wait_for_the_answer_of_the_request_before),
+        cmocka_unit_test(record_on_the_wire_is_aborted_with_the_rest),
+        cmocka_unit_test(record_larger_than_the_broker_takes_is_not_delivered),
+        cmocka_unit_test(old_epoch_is_refused_by_coordinator_and_leader_x12),
+        cmocka_unit_test(zombies_record_before_the_marker_is_aborted_with_it_x12),
+        cmocka_unit_test(session_opens_when_what_the_older_left_is_settled_case_84),
+        cmocka_unit_test(repeated_end_waits_for_the_markers),
+        cmocka_unit_test(delivery_fails_at_the_latest_with_the_transaction_time_out),
         cmocka_unit_test(failed_delivery_refuses_the_commit_b14),
         cmocka_unit_test(leader_away_delays_delivery_or_fails_it),
         cmocka_unit_test(marker_waits_for_its_leader),
