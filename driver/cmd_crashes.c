@@ -29,6 +29,8 @@ struct request {
 
 struct tally {
     uint64_t runs[SF_SIM_COMMAND_COUNT][STAGE_COUNT];
+    uint64_t missed[SF_SIM_COMMAND_COUNT]; /* crashes that never came */
+    bool has_come;                         /* the last one did */
     uint64_t done, broken;
     int worst;
 };
@@ -80,20 +82,9 @@ static void write_verdict(const struct sf_driver_session *session, const struct 
     sf_driver_session_write(session, report, repro, request->is_json);
 }
 
-/* A crash that was planned and did not come is one the simulator lost. */
-static void judge_crash(const struct sf_driver_options *options, struct sf_driver_report *report)
-{
-    if (report->verdict != SF_DRIVER_HELD || report->instance_count > 1) return;
-    char subject[64];
-    struct sf_text text;
-    sf_text_init(&text, subject, sizeof subject);
-    sf_text_add(&text, "crash at command ");
-    sf_text_add_uint(&text, options->crash.command);
-    sf_driver_report_refuse(report, SF_DRIVER_INTERNAL, subject, "it never came");
-}
-
+/* Some commands have no such stage: what leaves a process that ends is never answered. */
 static int crash_once(const struct sf_driver_session *session, const struct request *request, uint64_t command,
-                      enum sf_sim_crash_stage stage, bool is_always_shown, uint64_t *broken)
+                      enum sf_sim_crash_stage stage, bool is_always_shown, struct tally *tally)
 {
     struct sf_driver_options options = options_of(request);
     struct sf_driver_report report;
@@ -102,10 +93,10 @@ static int crash_once(const struct sf_driver_session *session, const struct requ
     if (request->is_history) options.history = SF_DRIVER_HISTORY_PLAIN;
     sf_driver_report_init(&report, sf_alloc_libc());
     (void)sf_driver_session_run(session, &options, false, &report);
-    judge_crash(&options, &report);
     int status = (int)report.verdict;
-    if (status != SF_DRIVER_HELD) (*broken)++;
-    if (is_always_shown || (status != SF_DRIVER_HELD && *broken <= FAILURES_SHOWN_MAX)) {
+    tally->has_come = report.instance_count > 1;
+    if (status != SF_DRIVER_HELD) tally->broken++;
+    if (is_always_shown || (status != SF_DRIVER_HELD && tally->broken <= FAILURES_SHOWN_MAX)) {
         sf_driver_progress_end(session->io);
         write_verdict(session, request, &options, &report);
     }
@@ -122,10 +113,13 @@ static void crash_everywhere(const struct sf_driver_session *session, const stru
     for (uint64_t i = 0; i < commands->count; i++) {
         for (uint32_t stage = 0; stage < STAGE_COUNT; stage++) {
             sf_driver_progress(session->io, "crash", tally->done, total);
-            int status = crash_once(session, request, i + 1, (enum sf_sim_crash_stage)stage, false, &tally->broken);
+            int status = crash_once(session, request, i + 1, (enum sf_sim_crash_stage)stage, false, tally);
             tally->worst = sf_driver_worse(tally->worst, status);
-            tally->runs[commands->kinds[i]][stage]++;
             tally->done++;
+            if (tally->has_come)
+                tally->runs[commands->kinds[i]][stage]++;
+            else
+                tally->missed[commands->kinds[i]]++;
         }
     }
     sf_driver_progress_end(session->io);
@@ -135,12 +129,14 @@ static void write_tally(const struct sf_driver_session *session, const struct re
                         const struct tally *tally)
 {
     FILE *out = request->is_json ? session->io->err : session->io->out;
-    (void)fprintf(out, "%-16s %8s %8s %8s\n", "crashes at", stage_words[0], stage_words[1], stage_words[2]);
+    (void)fprintf(out, "%-16s %8s %8s %8s %10s\n", "crashes at", stage_words[0], stage_words[1], stage_words[2],
+                  "never came");
     for (uint32_t kind = 0; kind < SF_SIM_COMMAND_COUNT; kind++) {
         const uint64_t *runs = tally->runs[kind];
-        if (runs[0] + runs[1] + runs[2] == 0) continue;
-        (void)fprintf(out, "%-16s %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "\n",
-                      sf_sim_command_word((enum sf_sim_command_kind)kind), runs[0], runs[1], runs[2]);
+        if (runs[0] + runs[1] + runs[2] + tally->missed[kind] == 0) continue;
+        (void)fprintf(out, "%-16s %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %10" PRIu64 "\n",
+                      sf_sim_command_word((enum sf_sim_command_kind)kind), runs[0], runs[1], runs[2],
+                      tally->missed[kind]);
     }
     (void)fprintf(out, "%s  %s  %" PRIu64 " crashes: %" PRIu64 " held, %" PRIu64 " did not\n",
                   tally->broken == 0 ? "ok    " : "FAIL  ", session->path, tally->done, tally->done - tally->broken,
@@ -197,13 +193,16 @@ static bool read_at(const char *text, uint64_t *command_out, enum sf_sim_crash_s
 
 static int crash_at(const struct sf_driver_session *session, const struct request *request)
 {
-    uint64_t command, broken = 0;
+    uint64_t command;
+    struct tally tally = {0};
     enum sf_sim_crash_stage stage;
     if (!read_at(request->at, &command, &stage))
         return sf_driver_command_misuse(session->io, &sf_driver_command_crashes,
                                         "--at wants the number of a command and how far it gets, such as 17:sent, not",
                                         request->at);
-    return crash_once(session, request, command, stage, true, &broken);
+    int status = crash_once(session, request, command, stage, true, &tally);
+    if (!tally.has_come) (void)fprintf(session->io->err, "sfsim crashes: the crash at %s never came\n", request->at);
+    return status;
 }
 
 static int crashes(const struct sf_driver_io *io, int argc, char **argv)

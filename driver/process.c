@@ -175,23 +175,28 @@ static void take_down(struct sfi_run *run, struct sfi_process *process)
     if (process->end == SF_END_FAILED) {
         sfi_run_violate(run, "stopped", "the engine gave up", "it runs on", process->error.text);
     } else if (process->end == SF_END_STOPPED) {
-        run->is_stopped = run->is_stop_asked && sfi_process_owner(run) == NULL;
+        run->is_stopped = run->is_stop_asked && sfi_process_owner(run) == NULL &&
+                          sfi_process_next_restart_us(run) == INT64_MAX;
     } else if (sfi_process_owner(run) == NULL) {
         machine->restart_us = run->world.mono_us + SFI_SUPERVISOR_DELAY_MS * 1000;
         machine->start = SF_DRIVER_START_AFTER_END;
     }
 }
 
-void sfi_process_reap(struct sfi_run *run)
+bool sfi_process_reap(struct sfi_run *run)
 {
+    bool has_reaped = false;
     for (uint32_t i = 0; i < run->process_count; i++) {
         struct sfi_process *process = &run->processes[i];
         if (process->is_over) continue;
+        if (!process->instance.process->is_dead && !process->has_ended) continue;
         if (process->instance.process->is_dead)
             bury(run, process);
-        else if (process->has_ended)
+        else
             take_down(run, process);
+        has_reaped = true;
     }
+    return has_reaped;
 }
 
 void sfi_process_drop_all(struct sfi_run *run)

@@ -274,10 +274,12 @@ static void quiesce(struct sfi_run *run)
     uint64_t steps = 0;
     while (!run->is_halted && !run->is_stopped) {
         if (sfi_process_restart_due(run)) continue;
-        if (!sf_sim_sched_step_one(run->sched)) break;
+        bool has_stepped = sf_sim_sched_step_one(run->sched);
+        bool has_reaped = sfi_process_reap(run); /* a crash may fall between steps: on a command that is under way */
+        if (!has_stepped && !has_reaped) break;
+        if (!has_stepped) continue;
         steps++;
         run->report->step_count++;
-        sfi_process_reap(run);
         if (steps == run->instant_steps_max)
             sfi_run_violate(run, "X3", sf_sim_sched_stuck_on(run->sched), "time moves on",
                             "steps at one instant without end");
@@ -352,6 +354,37 @@ static bool is_settled(struct sfi_run *run)
     return has_read_all(run, process);
 }
 
+/* An engine that was starting when the stop came, or that crashed in it, is asked once it has caught up: asked earlier it
+ * would end without a flush. Standbys go at once. */
+static bool is_ready_to_stop(struct sfi_run *run, const struct sfi_process *process)
+{
+    switch (sf_engine_phase(process->engine)) {
+    case SF_PHASE_RUNNING:
+        return run->world.mono_us == run->stop_asked_us || is_settled(run);
+    case SF_PHASE_STANDBY:
+        return sfi_process_owner(run) != process;
+    case SF_PHASE_CHECKING:
+    case SF_PHASE_SETTLING:
+    case SF_PHASE_RESTORING:
+    case SF_PHASE_FALLING_BACK:
+    case SF_PHASE_FINISHING:
+    case SF_PHASE_ENDED:
+        break;
+    }
+    return false;
+}
+
+static void pass_stop_on(struct sfi_run *run)
+{
+    for (uint32_t i = 0; i < run->process_count; i++) {
+        struct sfi_process *process = &run->processes[i];
+        if (process->is_over || process->is_stopping || process->engine == NULL) continue;
+        if (!is_ready_to_stop(run, process)) continue;
+        process->is_stopping = true;
+        sf_engine_finish(process->engine);
+    }
+}
+
 static void ask_stop(struct sfi_run *run)
 {
     run->is_stop_asked = true;
@@ -362,15 +395,7 @@ static void ask_stop(struct sfi_run *run)
     }
     struct sf_driver_event event = {.kind = SF_DRIVER_EVENT_STOP};
     sfi_run_happened(run, &event);
-    bool has_asked = false;
-    for (uint32_t i = 0; i < run->process_count; i++) {
-        if (run->processes[i].is_over || run->processes[i].engine == NULL) continue;
-        sf_engine_finish(run->processes[i].engine);
-        has_asked = true;
-    }
-    if (!has_asked) run->is_stopped = true;
-    /* What is down when the stop comes stays down. */
-    for (uint32_t i = 0; i < SFI_MACHINES_MAX; i++) run->machines[i].restart_us = INT64_MAX;
+    if (sfi_process_owner(run) == NULL && sfi_process_next_restart_us(run) == INT64_MAX) run->is_stopped = true;
 }
 
 /* Who keeps the run from going on, for X3. */
@@ -416,7 +441,7 @@ static bool is_over(struct sfi_run *run, int64_t next_us)
     if (run->is_halted || run->is_stopped) return true;
     if (run->is_stop_asked) {
         bool is_late = run->world.mono_us - run->stop_asked_us > SFI_STOP_WITHIN_MS * 1000;
-        if (is_late || next_us == INT64_MAX) stall(run, "graceful stop", "the engine stops");
+        if (!run->is_stopped && (is_late || next_us == INT64_MAX)) stall(run, "graceful stop", "the engine stops");
         return run->is_halted;
     }
     if (next_us == INT64_MAX) stall(run, "end of the run", "the input is used up and nothing is owed");
@@ -442,8 +467,9 @@ static void play(struct sfi_run *run)
         run->options->until_us == INT64_MAX ? INT64_MAX : run->world.start_us + run->options->until_us;
     for (;;) {
         live(run);
-        if (is_stop_due(run)) {
-            ask_stop(run);
+        if (is_stop_due(run)) ask_stop(run);
+        if (run->is_stop_asked && !run->is_stopped && !run->is_halted) {
+            pass_stop_on(run);
             quiesce(run);
         }
         int64_t next_us = least(least(next_listed_us(run), stop_us(run)), sf_sim_sched_next_us(run->sched));

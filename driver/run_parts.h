@@ -33,6 +33,7 @@ struct sfi_process {
     struct sf_engine *engine;           /* NULL before it is made and once it is over */
     uint32_t machine;
     bool is_over;
+    bool is_stopping;                   /* asked to stop gracefully */
     bool has_ended;                     /* the engine told its end; it is taken down after the step */
     enum sf_end end;
     struct sf_error error;
@@ -107,8 +108,8 @@ int64_t sfi_run_mono_us(const struct sfi_run *run, int64_t since_start_ms);
 
 /* Starts one on the machine, whose disk is made if there is none. */
 void sfi_process_start(struct sfi_run *run, uint32_t machine, enum sf_driver_start start);
-/* Between steps: takes down what has ended or was killed. */
-void sfi_process_reap(struct sfi_run *run);
+/* Between steps: takes down what has ended or was killed; true if there was any. */
+bool sfi_process_reap(struct sfi_run *run);
 /* Starts what is due now; false if nothing was. */
 bool sfi_process_restart_due(struct sfi_run *run);
 int64_t sfi_process_next_restart_us(const struct sfi_run *run);
