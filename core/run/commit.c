@@ -75,36 +75,46 @@ static uint32_t stage_of(const struct sf_msg *msg)
     return msg->kind == SF_MSG_CROSSED ? SFI_COMMIT_STAGE_CROSSED : msg->flags;
 }
 
-/* Take what lanes have for this epoch and stage; units used. */
+/* Take what one lane has for this epoch and stage; units used. */
+static uint32_t take_from_lane(struct sf_commit *commit, const struct sf_step *step, uint32_t lane, uint32_t budget)
+{
+    struct sf_edge *edge = &commit->config.from_lanes[lane];
+    const struct sf_msg *msg;
+    uint32_t used = 0;
+    while (used < budget && (msg = sf_edge_peek(edge, commit->generation)) != NULL) {
+        if (msg->epoch != commit->epoch || stage_of(msg) > commit->stage) break;
+        if (msg->kind == SF_MSG_CROSSED) {
+            commit->counts[lane] = msg->ptr;
+            assert(!commit->is_crossed[lane]);
+            commit->is_crossed[lane] = true;
+            commit->crossed_count++;
+            sf_edge_pop(edge);
+            used++;
+            continue;
+        }
+        if (!ensure_open(commit, step)) return used;
+        commit->writing_lane = lane;
+        uint32_t written =
+            sf_commit_write_block(&commit->write, commit->producer, commit->generation, msg, budget - used);
+        used += written;
+        if (!sf_commit_write_is_block_done(&commit->write)) return used; /* no room, or no budget */
+        struct sf_block *block = msg->block;
+        sf_edge_pop(edge);
+        sf_edge_give_back(edge, block);
+        sf_commit_write_next_block(&commit->write);
+        if (written == 0) used++;
+    }
+    return used;
+}
+
+/* Take what lanes have for this epoch and stage; units used. A block that was begun is written to its end before any
+ * other lane's: `write` knows one block alone. */
 static uint32_t take_from_lanes(struct sf_commit *commit, const struct sf_step *step, uint32_t budget)
 {
     uint32_t used = 0;
-    for (uint32_t i = 0; i < commit->config.lane_total && used < budget; i++) {
-        struct sf_edge *edge = &commit->config.from_lanes[i];
-        const struct sf_msg *msg;
-        while (used < budget && (msg = sf_edge_peek(edge, commit->generation)) != NULL) {
-            if (msg->epoch != commit->epoch || stage_of(msg) > commit->stage) break;
-            if (msg->kind == SF_MSG_CROSSED) {
-                commit->counts[i] = msg->ptr;
-                assert(!commit->is_crossed[i]);
-                commit->is_crossed[i] = true;
-                commit->crossed_count++;
-                sf_edge_pop(edge);
-                used++;
-                continue;
-            }
-            if (!ensure_open(commit, step)) return used;
-            uint32_t written = sf_commit_write_block(&commit->write, commit->producer, commit->generation, msg,
-                                                     budget - used);
-            used += written;
-            if (!sf_commit_write_is_block_done(&commit->write)) return used; /* no room, or no budget */
-            struct sf_block *block = msg->block;
-            sf_edge_pop(edge);
-            sf_edge_give_back(edge, block);
-            sf_commit_write_next_block(&commit->write);
-            if (written == 0) used++;
-        }
-    }
+    if (commit->write.is_begun) used += take_from_lane(commit, step, commit->writing_lane, budget);
+    for (uint32_t i = 0; i < commit->config.lane_total && used < budget && !commit->write.is_begun; i++)
+        used += take_from_lane(commit, step, i, budget - used);
     return used;
 }
 

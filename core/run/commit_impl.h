@@ -59,6 +59,7 @@ struct sf_commit {
     uint32_t stage;      /* at-least-once: what may be written now, SF_OUT_… ; exactly-once: STAGE_CROSSED */
     bool is_flushing;
     struct sf_commit_write write;
+    uint32_t writing_lane; /* whose block `write` has begun */
 
     struct sf_step_counts *totals; /* by topology step */
     char text[SF_ERROR_TEXT_BYTES];
