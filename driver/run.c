@@ -354,8 +354,8 @@ static bool is_settled(struct sfi_run *run)
     return has_read_all(run, process);
 }
 
-/* An engine that was starting when the stop came, or that crashed in it, is asked once it has caught up: asked earlier it
- * would end without a flush. Standbys go at once. */
+/* An engine that was starting when the stop came, or that crashed in it, is asked once it has caught up: asked earlier
+ * it would end without a flush. Standbys go at once. */
 static bool is_ready_to_stop(struct sfi_run *run, const struct sfi_process *process)
 {
     switch (sf_engine_phase(process->engine)) {
