@@ -1,0 +1,355 @@
+/* Kafka adapter: one attempt at each admin command. See kafka_admin.h. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "prod/kafka_admin.h"
+
+/* The end of an attempt: false where `status` is one to try again. */
+static bool done(struct sfi_kafka_reply *reply, enum sf_status status, const char *text)
+{
+    if (sf_status_class(status) == SF_CLASS_RETRY) return false;
+    reply->event.status = status;
+    if (status != SF_OK && text != NULL) reply->text = sfi_kafka_strdup(text);
+    return true;
+}
+
+static bool done_err(struct sfi_kafka_reply *reply, rd_kafka_resp_err_t err, const char *text)
+{
+    return done(reply, sfi_kafka_status(err), text != NULL ? text : rd_kafka_err2str(err));
+}
+
+/* Waits for the answer to an admin call just made. NULL: none in time; one that is late is dropped when it comes,
+ * told from the next by its opaque. */
+static rd_kafka_event_t *result_wait(struct sfi_kafka_admin *admin, const void *opaque)
+{
+    int64_t deadline = sfi_kafka_now_ms() + SFI_KAFKA_ATTEMPT_MS + 500;
+    for (;;) {
+        int64_t left = deadline - sfi_kafka_now_ms();
+        if (left <= 0) return NULL;
+        pthread_mutex_lock(&admin->lock);
+        bool is_closing = admin->is_closing;
+        pthread_mutex_unlock(&admin->lock);
+        if (is_closing) return NULL;
+        rd_kafka_event_t *event = rd_kafka_queue_poll(admin->queue, left < 100 ? (int)left : 100);
+        if (event == NULL) continue;
+        if (rd_kafka_event_opaque(event) == opaque) return event;
+        rd_kafka_event_destroy(event);
+    }
+}
+
+static rd_kafka_AdminOptions_t *options_new(struct sfi_kafka_admin *admin, rd_kafka_admin_op_t op, const void *opaque)
+{
+    char text[128];
+    rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(admin->stable, op);
+    (void)rd_kafka_AdminOptions_set_request_timeout(options, SFI_KAFKA_ATTEMPT_MS, text, sizeof text);
+    rd_kafka_AdminOptions_set_opaque(options, (void *)(uintptr_t)opaque);
+    return options;
+}
+
+/* ------------------------------------------------------------------ metadata */
+
+/* The partition count: > 0 as status OK only when each partition has a leader. */
+static enum sf_status partitions_of(struct sfi_kafka_admin *admin, const char *name, int32_t *count_out)
+{
+    rd_kafka_topic_t *rkt = rd_kafka_topic_new(admin->stable, name, NULL);
+    if (rkt == NULL) return SF_E_UNKNOWN_TOPIC; /* not a possible name */
+    const struct rd_kafka_metadata *metadata;
+    rd_kafka_resp_err_t err = rd_kafka_metadata(admin->stable, 0, rkt, &metadata, SFI_KAFKA_ATTEMPT_MS);
+    rd_kafka_topic_destroy(rkt);
+    if (err != RD_KAFKA_RESP_ERR_NO_ERROR) return sfi_kafka_status(err);
+    enum sf_status status = SF_E_UNKNOWN_TOPIC;
+    for (int i = 0; i < metadata->topic_cnt; i++) {
+        const struct rd_kafka_metadata_topic *topic = &metadata->topics[i];
+        if (strcmp(topic->topic, name) != 0) continue;
+        status = sfi_kafka_status(topic->err);
+        *count_out = topic->partition_cnt;
+        for (int p = 0; p < topic->partition_cnt && status == SF_OK; p++)
+            if (topic->partitions[p].leader < 0) status = SF_E_UNAVAILABLE;
+    }
+    rd_kafka_metadata_destroy(metadata);
+    return status;
+}
+
+static bool try_watch(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
+{
+    int32_t count = 0;
+    enum sf_status status = partitions_of(admin, sfi_kafka_topic_name(admin->kafka, ask->topic), &count);
+    if (status == SF_E_UNKNOWN_TOPIC) count = 0;
+    else if (status != SF_OK) return false;
+    if (count == ask->partition_count) return false;
+    ask->partition_count = count;
+    reply->event.partition_count = count;
+    return done(reply, status, NULL);
+}
+
+/* ------------------------------------------------------------------ topics */
+
+static bool try_create(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
+{
+    const char *name = sfi_kafka_topic_name(admin->kafka, ask->topic);
+    char text[200] = "";
+    rd_kafka_NewTopic_t *topic =
+        rd_kafka_NewTopic_new(name, ask->partition_count, ask->replication, text, sizeof text);
+    if (topic == NULL) return done(reply, SF_E_ARG, text);
+    for (uint32_t i = 0; i < ask->setting_count; i++)
+        (void)rd_kafka_NewTopic_set_config(topic, ask->settings[i].name, ask->settings[i].value);
+    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_CREATETOPICS, ask);
+    rd_kafka_CreateTopics(admin->stable, &topic, 1, options, admin->queue);
+    rd_kafka_AdminOptions_destroy(options);
+    rd_kafka_NewTopic_destroy(topic);
+    rd_kafka_event_t *event = result_wait(admin, ask);
+    if (event == NULL) return false;
+    rd_kafka_resp_err_t err = rd_kafka_event_error(event);
+    if (err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        size_t count;
+        const rd_kafka_topic_result_t **results =
+            rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &count);
+        err = count > 0 ? rd_kafka_topic_result_error(results[0]) : RD_KAFKA_RESP_ERR__TIMED_OUT;
+        const char *said = count > 0 ? rd_kafka_topic_result_error_string(results[0]) : NULL;
+        if (said != NULL) strncpy(text, said, sizeof text - 1);
+    }
+    rd_kafka_event_destroy(event);
+    if (err != RD_KAFKA_RESP_ERR_NO_ERROR && err != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+        return done_err(reply, err, text[0] != '\0' ? text : NULL);
+    int32_t count = 0; /* created means: to be seen, with leaders */
+    enum sf_status status = partitions_of(admin, name, &count);
+    if (status == SF_E_UNKNOWN_TOPIC) return false;
+    if (status == SF_OK && count != ask->partition_count) status = SF_E_EXISTS;
+    reply->event.partition_count = count;
+    return done(reply, status, "the topic exists with another partition count");
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct sf_topic_setting *)a)->name, ((const struct sf_topic_setting *)b)->name);
+}
+
+static void settings_take(struct sfi_kafka_reply *reply, const rd_kafka_ConfigResource_t *resource)
+{
+    size_t count;
+    const rd_kafka_ConfigEntry_t **entries = rd_kafka_ConfigResource_configs(resource, &count);
+    reply->settings = sfi_kafka_alloc(count * sizeof *reply->settings);
+    for (size_t i = 0; i < count; i++) {
+        const char *value = rd_kafka_ConfigEntry_value(entries[i]);
+        reply->settings[i].name = sfi_kafka_strdup(rd_kafka_ConfigEntry_name(entries[i]));
+        reply->settings[i].value = sfi_kafka_strdup(value != NULL ? value : "");
+    }
+    reply->event.setting_count = (uint32_t)count;
+    qsort(reply->settings, count, sizeof *reply->settings, by_name); /* names are unique: no ties */
+}
+
+static bool try_describe(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
+{
+    const char *name = sfi_kafka_topic_name(admin->kafka, ask->topic);
+    int32_t partition_count = 0;
+    enum sf_status status = partitions_of(admin, name, &partition_count);
+    if (status != SF_OK) return done(reply, status, NULL);
+    rd_kafka_ConfigResource_t *resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name);
+    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, ask);
+    rd_kafka_DescribeConfigs(admin->stable, &resource, 1, options, admin->queue);
+    rd_kafka_AdminOptions_destroy(options);
+    rd_kafka_ConfigResource_destroy(resource);
+    rd_kafka_event_t *event = result_wait(admin, ask);
+    if (event == NULL) return false;
+    rd_kafka_resp_err_t err = rd_kafka_event_error(event);
+    size_t count = 0;
+    if (err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        const rd_kafka_ConfigResource_t **found =
+            rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event), &count);
+        err = count > 0 ? rd_kafka_ConfigResource_error(found[0]) : RD_KAFKA_RESP_ERR__TIMED_OUT;
+        if (err == RD_KAFKA_RESP_ERR_NO_ERROR) settings_take(reply, found[0]);
+    }
+    rd_kafka_event_destroy(event);
+    reply->event.partition_count = partition_count;
+    return done_err(reply, err, NULL);
+}
+
+static bool try_truncate(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, sfi_kafka_topic_name(admin->kafka, ask->tps[0].topic),
+                                      ask->tps[0].partition)->offset = ask->before;
+    rd_kafka_DeleteRecords_t *request = rd_kafka_DeleteRecords_new(list);
+    rd_kafka_topic_partition_list_destroy(list);
+    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_DELETERECORDS, ask);
+    rd_kafka_DeleteRecords(admin->stable, &request, 1, options, admin->queue);
+    rd_kafka_AdminOptions_destroy(options);
+    rd_kafka_DeleteRecords_destroy(request);
+    rd_kafka_event_t *event = result_wait(admin, ask);
+    if (event == NULL) return false;
+    rd_kafka_resp_err_t err = rd_kafka_event_error(event);
+    if (err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        const rd_kafka_topic_partition_list_t *offsets =
+            rd_kafka_DeleteRecords_result_offsets(rd_kafka_event_DeleteRecords_result(event));
+        err = offsets->cnt > 0 ? offsets->elems[0].err : RD_KAFKA_RESP_ERR__TIMED_OUT;
+    }
+    rd_kafka_event_destroy(event);
+    return done_err(reply, err, NULL);
+}
+
+/* ------------------------------------------------------------------ offsets */
+
+static bool try_ends(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
+{
+    if (ask->which == SF_LOG_END && admin->latest == NULL) {
+        struct sf_error error;
+        rd_kafka_conf_t *conf = sfi_kafka_conf_new(&admin->link, "admin-latest");
+        sfi_kafka_conf_set(conf, "isolation.level", "read_uncommitted");
+        admin->latest = sfi_kafka_instance_new(RD_KAFKA_CONSUMER, conf, &error);
+        if (admin->latest == NULL) return done(reply, error.status, error.text);
+    }
+    rd_kafka_t *rk = ask->which == SF_LOG_END ? admin->latest : admin->stable;
+    struct sf_offset_answer *answers = sfi_kafka_alloc(ask->tp_count * sizeof *answers);
+    for (uint32_t i = 0; i < ask->tp_count; i++) {
+        int64_t low, high;
+        rd_kafka_resp_err_t err =
+            rd_kafka_query_watermark_offsets(rk, sfi_kafka_topic_name(admin->kafka, ask->tps[i].topic),
+                                             ask->tps[i].partition, &low, &high, SFI_KAFKA_ATTEMPT_MS);
+        answers[i].tp = ask->tps[i];
+        answers[i].status = sfi_kafka_status(err);
+        answers[i].offset = err != RD_KAFKA_RESP_ERR_NO_ERROR ? SF_OFFSET_UNKNOWN
+                            : ask->which == SF_LOG_START      ? low
+                                                              : high;
+        if (sf_status_class(answers[i].status) != SF_CLASS_RETRY) continue;
+        free(answers);
+        return false;
+    }
+    reply->answers = answers;
+    reply->event.answer_count = ask->tp_count;
+    return done(reply, SF_OK, NULL);
+}
+
+/* One partition's answer out of the library's list. False: not stable yet. */
+static bool answer_take(struct sf_offset_answer *answer, const rd_kafka_topic_partition_t *entry)
+{
+    answer->status = sfi_kafka_status(entry->err);
+    answer->offset = SF_OFFSET_UNKNOWN;
+    if (sf_status_class(answer->status) == SF_CLASS_RETRY) return false;
+    if (answer->status != SF_OK) return true;
+    if (entry->offset < 0) {
+        answer->status = SF_NOT_FOUND;
+        return true;
+    }
+    answer->offset = entry->offset;
+    if (entry->metadata != NULL && entry->metadata_size > 0) {
+        size_t len = strnlen(entry->metadata, entry->metadata_size);
+        uint8_t *copy = len > 0 ? sfi_kafka_alloc(len) : NULL;
+        if (len > 0) memcpy(copy, entry->metadata, len);
+        answer->metadata = (struct sf_slice){copy, (uint32_t)len};
+    }
+    return true;
+}
+
+static bool answers_take(struct sfi_kafka_admin *admin, const struct sfi_kafka_ask *ask,
+                         struct sfi_kafka_reply *reply, const rd_kafka_topic_partition_list_t *list)
+{
+    reply->answers = sfi_kafka_alloc(ask->tp_count * sizeof *reply->answers);
+    reply->event.answer_count = ask->tp_count;
+    bool is_stable = true;
+    for (uint32_t i = 0; i < ask->tp_count; i++) {
+        struct sf_offset_answer *answer = &reply->answers[i];
+        answer->tp = ask->tps[i];
+        answer->status = SF_NOT_FOUND;
+        answer->offset = SF_OFFSET_UNKNOWN;
+        const char *name = sfi_kafka_topic_name(admin->kafka, ask->tps[i].topic);
+        for (int k = 0; k < list->cnt && is_stable; k++)
+            if (list->elems[k].partition == ask->tps[i].partition && strcmp(list->elems[k].topic, name) == 0)
+                is_stable = answer_take(answer, &list->elems[k]);
+    }
+    return is_stable;
+}
+
+static bool try_committed(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)ask->tp_count);
+    for (uint32_t i = 0; i < ask->tp_count; i++) {
+        const char *name = sfi_kafka_topic_name(admin->kafka, ask->tps[i].topic);
+        if (rd_kafka_topic_partition_list_find(list, name, ask->tps[i].partition) == NULL)
+            rd_kafka_topic_partition_list_add(list, name, ask->tps[i].partition);
+    }
+    rd_kafka_ListConsumerGroupOffsets_t *request = rd_kafka_ListConsumerGroupOffsets_new(ask->group, list);
+    rd_kafka_topic_partition_list_destroy(list);
+    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, ask);
+    rd_kafka_error_t *error = rd_kafka_AdminOptions_set_require_stable_offsets(options, 1);
+    assert(error == NULL);
+    rd_kafka_ListConsumerGroupOffsets(admin->stable, &request, 1, options, admin->queue);
+    rd_kafka_AdminOptions_destroy(options);
+    rd_kafka_ListConsumerGroupOffsets_destroy(request);
+    rd_kafka_event_t *event = result_wait(admin, ask);
+    if (event == NULL) return false;
+    rd_kafka_resp_err_t err = rd_kafka_event_error(event);
+    bool is_stable = true;
+    if (err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        size_t count;
+        const rd_kafka_group_result_t **groups = rd_kafka_ListConsumerGroupOffsets_result_groups(
+            rd_kafka_event_ListConsumerGroupOffsets_result(event), &count);
+        const rd_kafka_error_t *group_error = count > 0 ? rd_kafka_group_result_error(groups[0]) : NULL;
+        err = group_error != NULL ? rd_kafka_error_code(group_error) : RD_KAFKA_RESP_ERR_NO_ERROR;
+        if (count > 0 && group_error == NULL)
+            is_stable = answers_take(admin, ask, reply, rd_kafka_group_result_partitions(groups[0]));
+    }
+    rd_kafka_event_destroy(event);
+    return is_stable && done_err(reply, err, NULL);
+}
+
+/* Through the member itself: the library sends its current generation, so an old token is refused here, by
+ * comparison. Only the member's own task yields partitions; one that lost them has an id that is unknown by now. */
+static bool try_commit_member(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
+{
+    struct sfi_kafka_token *token = sfi_kafka_token_get(admin->kafka, ask->token);
+    if (token == NULL) return done(reply, SF_E_TXN, "the proof of membership is too old");
+    rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID;
+    pthread_mutex_lock(&token->member->lock);
+    if (token->member->rk != NULL) {
+        rd_kafka_consumer_group_metadata_t *now = rd_kafka_consumer_group_metadata(token->member->rk);
+        if (now != NULL && sfi_kafka_metadata_is_equal(now, token->metadata))
+            err = rd_kafka_commit(token->member->rk, ask->offsets, 0);
+        else if (now != NULL)
+            err = RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION;
+        if (now != NULL) rd_kafka_consumer_group_metadata_destroy(now);
+    }
+    pthread_mutex_unlock(&token->member->lock);
+    sfi_kafka_token_release(admin->kafka, token);
+    return done_err(reply, err, NULL);
+}
+
+static bool try_commit(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
+{
+    if (ask->token.id != 0) return try_commit_member(admin, ask, reply);
+    rd_kafka_AlterConsumerGroupOffsets_t *request = rd_kafka_AlterConsumerGroupOffsets_new(ask->group, ask->offsets);
+    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS, ask);
+    rd_kafka_AlterConsumerGroupOffsets(admin->stable, &request, 1, options, admin->queue);
+    rd_kafka_AdminOptions_destroy(options);
+    rd_kafka_AlterConsumerGroupOffsets_destroy(request);
+    rd_kafka_event_t *event = result_wait(admin, ask);
+    if (event == NULL) return false;
+    rd_kafka_resp_err_t err = rd_kafka_event_error(event);
+    if (err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        size_t count;
+        const rd_kafka_group_result_t **groups = rd_kafka_AlterConsumerGroupOffsets_result_groups(
+            rd_kafka_event_AlterConsumerGroupOffsets_result(event), &count);
+        const rd_kafka_error_t *error = count > 0 ? rd_kafka_group_result_error(groups[0]) : NULL;
+        if (error != NULL) err = rd_kafka_error_code(error);
+        const rd_kafka_topic_partition_list_t *list = count > 0 ? rd_kafka_group_result_partitions(groups[0]) : NULL;
+        for (int i = 0; list != NULL && i < list->cnt && err == RD_KAFKA_RESP_ERR_NO_ERROR; i++)
+            err = list->elems[i].err;
+    }
+    rd_kafka_event_destroy(event);
+    return done_err(reply, err, NULL);
+}
+
+bool sfi_kafka_admin_try(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
+{
+    switch (ask->kind) {
+    case SFI_ASK_DESCRIBE: return try_describe(admin, ask, reply);
+    case SFI_ASK_CREATE: return try_create(admin, ask, reply);
+    case SFI_ASK_WATCH: return try_watch(admin, ask, reply);
+    case SFI_ASK_COMMITTED: return try_committed(admin, ask, reply);
+    case SFI_ASK_ENDS: return try_ends(admin, ask, reply);
+    case SFI_ASK_COMMIT: return try_commit(admin, ask, reply);
+    case SFI_ASK_TRUNCATE: return try_truncate(admin, ask, reply);
+    }
+    assert(!"no such command");
+    return true;
+}
