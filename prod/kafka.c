@@ -138,6 +138,14 @@ rd_kafka_topic_partition_list_t *sfi_kafka_offsets_new(struct sf_prod_kafka *kaf
     return list;
 }
 
+rd_kafka_resp_err_t sfi_kafka_log_bounds(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list, bool is_end,
+                                         int64_t timeout_ms)
+{
+    for (int i = 0; i < list->cnt; i++)
+        list->elems[i].offset = is_end ? RD_KAFKA_OFFSET_END : RD_KAFKA_OFFSET_BEGINNING;
+    return rd_kafka_offsets_for_times(rk, list, (int)timeout_ms); /* the two are times to the broker */
+}
+
 /* ------------------------------------------------------------------ membership tokens */
 
 struct sfi_kafka_member *sfi_kafka_member_new(void)

@@ -190,36 +190,6 @@ static bool try_truncate(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *as
 
 /* ------------------------------------------------------------------ offsets */
 
-static bool try_ends(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
-{
-    if (ask->which == SF_LOG_END && admin->latest == NULL) {
-        struct sf_error error;
-        rd_kafka_conf_t *conf = sfi_kafka_conf_new(&admin->link, "admin-latest");
-        sfi_kafka_conf_set(conf, "isolation.level", "read_uncommitted");
-        admin->latest = sfi_kafka_instance_new(RD_KAFKA_CONSUMER, conf, &error);
-        if (admin->latest == NULL) return done(reply, error.status, error.text);
-    }
-    rd_kafka_t *rk = ask->which == SF_LOG_END ? admin->latest : admin->stable;
-    struct sf_offset_answer *answers = sfi_kafka_alloc(ask->tp_count * sizeof *answers);
-    for (uint32_t i = 0; i < ask->tp_count; i++) {
-        int64_t low, high;
-        rd_kafka_resp_err_t err =
-            rd_kafka_query_watermark_offsets(rk, sfi_kafka_topic_name(admin->kafka, ask->tps[i].topic),
-                                             ask->tps[i].partition, &low, &high, SFI_KAFKA_ATTEMPT_MS);
-        answers[i].tp = ask->tps[i];
-        answers[i].status = sfi_kafka_status(err);
-        answers[i].offset = err != RD_KAFKA_RESP_ERR_NO_ERROR ? SF_OFFSET_UNKNOWN
-                            : ask->which == SF_LOG_START      ? low
-                                                              : high;
-        if (sf_status_class(answers[i].status) != SF_CLASS_RETRY) continue;
-        free(answers);
-        return false;
-    }
-    reply->answers = answers;
-    reply->event.answer_count = ask->tp_count;
-    return done(reply, SF_OK, NULL);
-}
-
 /* One partition's answer out of the library's list. False: not stable yet. */
 static bool answer_take(struct sf_offset_answer *answer, const rd_kafka_topic_partition_t *entry)
 {
@@ -260,7 +230,7 @@ static bool answers_take(struct sfi_kafka_admin *admin, const struct sfi_kafka_a
     return is_stable;
 }
 
-static bool try_committed(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
+static rd_kafka_topic_partition_list_t *tps_list(struct sfi_kafka_admin *admin, const struct sfi_kafka_ask *ask)
 {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)ask->tp_count);
     for (uint32_t i = 0; i < ask->tp_count; i++) {
@@ -268,6 +238,48 @@ static bool try_committed(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *a
         if (rd_kafka_topic_partition_list_find(list, name, ask->tps[i].partition) == NULL)
             rd_kafka_topic_partition_list_add(list, name, ask->tps[i].partition);
     }
+    return list;
+}
+
+/* One partition that does not exist fails the library's call for all: ask for each by itself. */
+static void ends_singly(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list, bool is_end)
+{
+    for (int i = 0; i < list->cnt; i++) {
+        rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
+        rd_kafka_topic_partition_list_add(one, list->elems[i].topic, list->elems[i].partition);
+        rd_kafka_resp_err_t err = sfi_kafka_log_bounds(rk, one, is_end, SFI_KAFKA_ATTEMPT_MS);
+        list->elems[i].err = err != RD_KAFKA_RESP_ERR_NO_ERROR ? err : one->elems[0].err;
+        list->elems[i].offset = one->elems[0].offset;
+        rd_kafka_topic_partition_list_destroy(one);
+    }
+}
+
+static bool try_ends(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
+{
+    if (ask->which == SF_LOG_END && admin->latest == NULL) {
+        struct sf_error error;
+        rd_kafka_conf_t *conf = sfi_kafka_conf_new(&admin->link, "admin-latest");
+        sfi_kafka_conf_set(conf, "isolation.level", "read_uncommitted");
+        admin->latest = sfi_kafka_instance_new(RD_KAFKA_CONSUMER, conf, &error);
+        if (admin->latest == NULL) return done(reply, error.status, error.text);
+    }
+    rd_kafka_t *rk = ask->which == SF_LOG_END ? admin->latest : admin->stable;
+    bool is_end = ask->which != SF_LOG_START;
+    rd_kafka_topic_partition_list_t *list = tps_list(admin, ask);
+    rd_kafka_resp_err_t err = sfi_kafka_log_bounds(rk, list, is_end, SFI_KAFKA_ATTEMPT_MS);
+    if (sf_status_class(sfi_kafka_status(err)) == SF_CLASS_FATAL) ends_singly(rk, list, is_end);
+    else if (err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        rd_kafka_topic_partition_list_destroy(list);
+        return done_err(reply, err, NULL);
+    }
+    bool is_known = answers_take(admin, ask, reply, list);
+    rd_kafka_topic_partition_list_destroy(list);
+    return is_known && done(reply, SF_OK, NULL);
+}
+
+static bool try_committed(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
+{
+    rd_kafka_topic_partition_list_t *list = tps_list(admin, ask);
     rd_kafka_ListConsumerGroupOffsets_t *request = rd_kafka_ListConsumerGroupOffsets_new(ask->group, list);
     rd_kafka_topic_partition_list_destroy(list);
     rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, ask);
@@ -293,6 +305,39 @@ static bool try_committed(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *a
     return is_stable && done_err(reply, err, NULL);
 }
 
+struct commit_wait {
+    bool is_done;
+    rd_kafka_resp_err_t err;
+};
+
+static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic_partition_list_t *list, void *opaque)
+{
+    (void)rk;
+    struct commit_wait *wait = opaque;
+    wait->is_done = true;
+    wait->err = err;
+    for (int i = 0; list != NULL && i < list->cnt && wait->err == RD_KAFKA_RESP_ERR_NO_ERROR; i++)
+        wait->err = list->elems[i].err;
+}
+
+/* With the member's lock. A queue of its own bounds the wait, which the library's own synchronous call does not. */
+static rd_kafka_resp_err_t member_commit(struct sfi_kafka_admin *admin, rd_kafka_t *rk,
+                                         const rd_kafka_topic_partition_list_t *offsets)
+{
+    struct commit_wait wait = {.err = RD_KAFKA_RESP_ERR__TIMED_OUT};
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
+    rd_kafka_resp_err_t err = rd_kafka_commit_queue(rk, offsets, queue, on_commit, &wait);
+    int64_t deadline = sfi_kafka_now_ms() + SFI_KAFKA_ATTEMPT_MS;
+    while (err == RD_KAFKA_RESP_ERR_NO_ERROR && !wait.is_done && sfi_kafka_now_ms() < deadline) {
+        (void)rd_kafka_queue_poll_callback(queue, 50);
+        pthread_mutex_lock(&admin->lock);
+        if (admin->is_closing) deadline = 0;
+        pthread_mutex_unlock(&admin->lock);
+    }
+    rd_kafka_queue_destroy(queue); /* a late answer is dropped: on_commit is only called above */
+    return err != RD_KAFKA_RESP_ERR_NO_ERROR ? err : wait.err;
+}
+
 /* Through the member itself: the library sends its current generation, so an old token is refused here, by
  * comparison. Only the member's own task yields partitions; one that lost them has an id that is unknown by now. */
 static bool try_commit_member(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
@@ -304,7 +349,7 @@ static bool try_commit_member(struct sfi_kafka_admin *admin, struct sfi_kafka_as
     if (token->member->rk != NULL) {
         rd_kafka_consumer_group_metadata_t *now = rd_kafka_consumer_group_metadata(token->member->rk);
         if (now != NULL && sfi_kafka_metadata_is_equal(now, token->metadata))
-            err = rd_kafka_commit(token->member->rk, ask->offsets, 0);
+            err = member_commit(admin, token->member->rk, ask->offsets);
         else if (now != NULL)
             err = RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION;
         if (now != NULL) rd_kafka_consumer_group_metadata_destroy(now);

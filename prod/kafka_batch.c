@@ -142,7 +142,8 @@ struct sf_batch *sfi_kafka_batch_new(struct sfi_kafka_pool *pool, rd_kafka_messa
     uint8_t *at = (uint8_t *)(records + record_count);
     uint32_t count = 0;
     for (uint32_t i = 0; i < message_count; i++)
-        if (messages[i]->err == RD_KAFKA_RESP_ERR_NO_ERROR) record_copy(&records[count++], messages[i], &at, has_headers);
+        if (messages[i]->err == RD_KAFKA_RESP_ERR_NO_ERROR)
+            record_copy(&records[count++], messages[i], &at, has_headers);
     assert(count == record_count && at <= (uint8_t *)(block + 1) + block->capacity);
     block->batch = (struct sf_batch){.count = count,
                                      .records = records,

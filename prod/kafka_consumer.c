@@ -78,7 +78,8 @@ static rd_kafka_conf_t *consumer_conf(struct sfi_kafka_consumer *consumer)
     sfi_kafka_conf_set(conf, "isolation.level", consumer->is_read_committed ? "read_committed" : "read_uncommitted");
     sfi_kafka_conf_set_int(conf, "queued.max.messages.kbytes", (int64_t)(share / 1024));
     sfi_kafka_conf_set_int(conf, "queued.min.messages", (int64_t)consumer->part_count_max);
-    sfi_kafka_conf_set_int(conf, "fetch.message.max.bytes", (int64_t)(share < FETCH_BYTES_MAX ? share : FETCH_BYTES_MAX));
+    sfi_kafka_conf_set_int(conf, "fetch.message.max.bytes",
+                           (int64_t)(share < FETCH_BYTES_MAX ? share : FETCH_BYTES_MAX));
     rd_kafka_conf_set_error_cb(conf, on_error);
     return conf;
 }

@@ -17,6 +17,19 @@ static struct sfi_kafka_part *part_find(struct sfi_kafka_consumer *consumer, str
     return NULL;
 }
 
+/* Where the log of one partition begins or ends. False: no answer. */
+static bool bound(struct sfi_kafka_consumer *consumer, const char *name, int32_t partition, bool is_end,
+                  int64_t *offset_out)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, name, partition);
+    rd_kafka_resp_err_t err = sfi_kafka_log_bounds(consumer->rk, list, is_end, SFI_KAFKA_QUERY_MS);
+    if (err == RD_KAFKA_RESP_ERR_NO_ERROR) err = list->elems[0].err;
+    *offset_out = list->elems[0].offset;
+    rd_kafka_topic_partition_list_destroy(list);
+    return err == RD_KAFKA_RESP_ERR_NO_ERROR && *offset_out >= 0;
+}
+
 /* With the lock, given up meanwhile. */
 static void poke(struct sfi_kafka_consumer *consumer)
 {
@@ -24,8 +37,8 @@ static void poke(struct sfi_kafka_consumer *consumer)
     int32_t partition = consumer->poke_partition;
     consumer->is_poke_wanted = false;
     pthread_mutex_unlock(&consumer->lock);
-    int64_t low, high;
-    (void)rd_kafka_query_watermark_offsets(consumer->rk, name, partition, &low, &high, SFI_KAFKA_QUERY_MS);
+    int64_t end;
+    (void)bound(consumer, name, partition, true, &end);
     pthread_mutex_lock(&consumer->lock);
 }
 
@@ -43,10 +56,10 @@ static void range_answer(struct sfi_kafka_consumer *consumer)
     uint32_t generation = part->generation;
     int64_t low = 0, high = 0;
     pthread_mutex_unlock(&consumer->lock);
-    rd_kafka_resp_err_t err =
-        rd_kafka_query_watermark_offsets(consumer->rk, name, tp.partition, &low, &high, SFI_KAFKA_QUERY_MS);
+    bool is_known =
+        bound(consumer, name, tp.partition, false, &low) && bound(consumer, name, tp.partition, true, &high);
     pthread_mutex_lock(&consumer->lock);
-    if (err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    if (!is_known) {
         if (!consumer->is_closing) sfi_kafka_cond_wait(&consumer->news, &consumer->lock, SFI_KAFKA_POKE_MS);
         return;
     }

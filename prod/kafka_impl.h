@@ -136,6 +136,12 @@ int64_t sfi_kafka_now_ms(void); /* monotonic, for time-outs of helpers alone */
 void sfi_kafka_cond_init(pthread_cond_t *cond);
 void sfi_kafka_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms);
 
+/* The first (or, `is_end`, the last) offset of each partition of `list`, as a reader of the instance's isolation sees
+ * it, into its `offset`; partitions that have none get an error of their own. Not by the library's watermark query:
+ * that one does not keep its time-out while no broker answers. */
+rd_kafka_resp_err_t sfi_kafka_log_bounds(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list, bool is_end,
+                                         int64_t timeout_ms);
+
 /* A list for the library from commits; metadata copied as the C strings it must be (no NUL inside, K7). */
 rd_kafka_topic_partition_list_t *sfi_kafka_offsets_new(struct sf_prod_kafka *kafka,
                                                        const struct sf_offset_commit *commits, uint32_t count);

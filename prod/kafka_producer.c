@@ -36,7 +36,8 @@ static void room_offer(struct sfi_kafka_producer *producer)
     bool is_told = false;
     for (uint32_t i = 0; i < producer->out_count; i++)
         is_told = is_told || producer->outs[i].event.kind == SF_PRODUCER_ROOM;
-    if (!is_told) sfi_kafka_producer_push(producer, (struct sf_producer_event){.kind = SF_PRODUCER_ROOM}, NULL, NULL);
+    if (!is_told)
+        sfi_kafka_producer_push(producer, (struct sf_producer_event){.kind = SF_PRODUCER_ROOM}, NULL, NULL);
     pthread_mutex_unlock(&producer->lock);
 }
 
@@ -45,8 +46,8 @@ static void delivery_failed(struct sfi_kafka_producer *producer, rd_kafka_resp_e
     atomic_fetch_add(&producer->round_failed[round], 1);
     int32_t none = 0;
     (void)atomic_compare_exchange_strong(&producer->delivery_err, &none, (int32_t)err);
-    if (!producer->is_transactional || err == RD_KAFKA_RESP_ERR__PURGE_QUEUE || err == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
-        return;
+    bool is_purged = err == RD_KAFKA_RESP_ERR__PURGE_QUEUE || err == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT;
+    if (!producer->is_transactional || is_purged) return;
     pthread_mutex_lock(&producer->lock);
     if (!producer->is_abort_told && producer->dead == SF_OK) {
         producer->is_abort_told = true;
@@ -66,7 +67,8 @@ static rd_kafka_resp_err_t on_acknowledgement(rd_kafka_t *rk, rd_kafka_message_t
     else delivery_failed(producer, message->err, round);
     atomic_fetch_sub_explicit(&producer->bytes_under_way, record_cost(message->key_len, message->len),
                               memory_order_acq_rel);
-    if (!producer->is_transactional) atomic_fetch_sub_explicit(&producer->round_pending[round], 1, memory_order_acq_rel);
+    if (!producer->is_transactional)
+        atomic_fetch_sub_explicit(&producer->round_pending[round], 1, memory_order_acq_rel);
     room_offer(producer);
     return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
@@ -342,10 +344,11 @@ static void producer_offsets(void *self, uint64_t tag, struct sf_member_token to
 {
     struct sfi_kafka_producer *producer = self;
     assert(producer->state == SFI_OPEN);
-    producer_command(producer, (struct sfi_kafka_command){.kind = SFI_OFFSETS,
-                                                          .tag = tag,
-                                                          .token = token,
-                                                          .offsets = sfi_kafka_offsets_new(producer->kafka, commits, count)});
+    struct sfi_kafka_command command = {.kind = SFI_OFFSETS,
+                                        .tag = tag,
+                                        .token = token,
+                                        .offsets = sfi_kafka_offsets_new(producer->kafka, commits, count)};
+    producer_command(producer, command);
 }
 
 static void producer_commit(void *self, uint64_t tag)
@@ -489,7 +492,8 @@ static rd_kafka_conf_t *producer_conf(struct sfi_kafka_producer *producer, const
     /* Our own count bounds the queue; the library's bound is only a second line behind it. */
     sfi_kafka_conf_set_int(conf, "queue.buffering.max.kbytes", clamp(producer->queue_bytes_max / 512, 4096, 2097151));
     sfi_kafka_conf_set(conf, "queue.buffering.max.messages", "10000000");
-    sfi_kafka_conf_set_int(conf, "message.max.bytes", clamp((int64_t)config->record_bytes_max + 1024, 1000000, 1000000000));
+    int64_t record_bytes = (int64_t)config->record_bytes_max + 1024; /* with its frame */
+    sfi_kafka_conf_set_int(conf, "message.max.bytes", clamp(record_bytes, 1000000, 1000000000));
     if (producer->is_transactional) {
         sfi_kafka_conf_set(conf, "transactional.id", config->transactional_id);
         sfi_kafka_conf_set_int(conf, "transaction.timeout.ms", clamp(config->txn_timeout_ms, 1000, INT32_MAX));
