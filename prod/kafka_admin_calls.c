@@ -395,6 +395,6 @@ bool sfi_kafka_admin_try(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *as
     case SFI_ASK_COMMIT: return try_commit(admin, ask, reply);
     case SFI_ASK_TRUNCATE: return try_truncate(admin, ask, reply);
     }
-    assert(!"no such command");
+    assert(false && "no such command");
     return true;
 }

@@ -84,7 +84,8 @@ static rd_kafka_conf_t *consumer_conf(struct sfi_kafka_consumer *consumer)
     return conf;
 }
 
-/* The queue first, unforwarded, then the assignment: what is fetched never meets the common queue. */
+/* The queue first, unforwarded, then the assignment: what is fetched never meets the common queue. A queue that holds
+ * something already (barriers of an earlier life) never becomes non-empty, so it has to be looked at once. */
 static void part_start(struct sfi_kafka_part *part)
 {
     struct sfi_kafka_consumer *consumer = part->consumer;
@@ -92,6 +93,7 @@ static void part_start(struct sfi_kafka_part *part)
         part->queue = rd_kafka_queue_get_partition(consumer->rk, part->name, part->tp.partition);
         rd_kafka_queue_forward(part->queue, NULL);
         rd_kafka_queue_cb_event_enable(part->queue, on_part_ready, part);
+        on_part_ready(consumer->rk, part);
     }
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(list, part->name, part->tp.partition)->offset =
@@ -253,7 +255,7 @@ static struct sf_member_token consumer_token(void *self)
 static void consumer_yield(void *self)
 {
     (void)self;
-    assert(!"yield is for members");
+    assert(false && "yield is for members");
 }
 
 /* ------------------------------------------------------------------ poll */
@@ -417,8 +419,8 @@ static void poll_main(struct sfi_kafka_consumer *consumer)
     for (uint32_t i = 0; i < MAIN_EVENTS_MAX; i++) {
         rd_kafka_message_t *message = rd_kafka_consumer_poll(consumer->rk, 0);
         if (message == NULL) return;
-        if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR)
-            on_error(consumer->rk, message->err, rd_kafka_message_errstr(message), consumer);
+        assert(message->err != RD_KAFKA_RESP_ERR_NO_ERROR); /* records go to the partitions' own queues */
+        on_error(consumer->rk, message->err, rd_kafka_message_errstr(message), consumer);
         rd_kafka_message_destroy(message);
     }
     on_main_ready(consumer->rk, consumer); /* more */

@@ -39,6 +39,8 @@ void sfi_kafka_link_init(struct sfi_kafka_link *link, struct sf_prod_kafka *kafk
 void sfi_kafka_link_cut(struct sfi_kafka_link *link);
 /* After the instance is destroyed. */
 void sfi_kafka_link_deinit(struct sfi_kafka_link *link);
+/* Instead of that, for an instance that is cut and left running: the factory forgets it, the link's memory stays. */
+void sfi_kafka_link_abandon(struct sfi_kafka_link *link);
 
 /* ---------------------------------------------------------------- settings */
 

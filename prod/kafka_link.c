@@ -23,7 +23,7 @@ void sfi_kafka_link_init(struct sfi_kafka_link *link, struct sf_prod_kafka *kafk
     pthread_mutex_unlock(&kafka->lock);
 }
 
-void sfi_kafka_link_deinit(struct sfi_kafka_link *link)
+void sfi_kafka_link_abandon(struct sfi_kafka_link *link)
 {
     struct sf_prod_kafka *kafka = link->kafka;
     pthread_mutex_lock(&kafka->lock);
@@ -31,6 +31,14 @@ void sfi_kafka_link_deinit(struct sfi_kafka_link *link)
     if (link->prev != NULL) link->prev->next = link->next;
     else kafka->links = link->next;
     pthread_mutex_unlock(&kafka->lock);
+    pthread_mutex_lock(&link->lock);
+    link->kafka = NULL; /* no more log lines */
+    pthread_mutex_unlock(&link->lock);
+}
+
+void sfi_kafka_link_deinit(struct sfi_kafka_link *link)
+{
+    sfi_kafka_link_abandon(link);
     assert(link->fd_count == 0);
     free(link->fds);
     pthread_mutex_destroy(&link->lock);
@@ -85,11 +93,14 @@ static int on_close(int fd, void *opaque)
 
 static void on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
 {
-    const struct sfi_kafka_link *link = rd_kafka_opaque(rk);
-    if (link == NULL || link->kafka->log == NULL) return;
+    struct sfi_kafka_link *link = rd_kafka_opaque(rk);
+    if (link == NULL) return;
     char line[640];
     (void)snprintf(line, sizeof line, "%s: %s: %s", rd_kafka_name(rk), facility, text);
-    link->kafka->log(link->kafka->log_ctx, level, line);
+    pthread_mutex_lock(&link->lock);
+    const struct sf_prod_kafka *kafka = link->kafka;
+    if (kafka != NULL && kafka->log != NULL && !link->is_cut) kafka->log(kafka->log_ctx, level, line);
+    pthread_mutex_unlock(&link->lock);
 }
 
 void sfi_kafka_conf_set(rd_kafka_conf_t *conf, const char *name, const char *value)

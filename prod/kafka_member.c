@@ -11,6 +11,10 @@
  *   revoke, already lost    REVOKED        we, at once
  *
  * Rebalance callbacks run inside poll, on the task's thread; after close on the helper's, which leaves the group.
+ *
+ * The library (until 2.3) ends the process when a cooperative consumer is destroyed between the answer to its join and
+ * its first assignment. So the helper first waits for that assignment; a member that has been let into the group and
+ * does not get one in time is cut off and left alone, never destroyed: its session at the broker runs out by itself.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -20,6 +24,7 @@
 
 #define EVENTS_MAX 64u /* not yet polled; a rebalance makes one or two, and poll empties before it asks for more */
 #define CALLS_MAX 16u  /* into the library, per poll */
+#define SETTLE_MS 3000 /* for the first assignment of a member that is closing */
 
 struct member_event {
     enum sf_consumer_event_kind kind;
@@ -36,6 +41,7 @@ struct member {
     struct sf_waker waker;
     _Atomic bool is_ready;
     bool is_closing; /* written before the helper starts */
+    bool is_settled; /* has been through a rebalance */
     bool is_holder;  /* between GRANTED and yield or REVOKED */
     bool is_failed, is_failure_told;
     struct sf_error failure;
@@ -90,6 +96,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic
 {
     struct member *member = opaque;
     bool is_assign = err == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
+    member->is_settled = true;
     if (member->is_closing) {
         assign(rk, is_assign, list);
     } else if (is_assign) {
@@ -203,7 +210,7 @@ static void member_yield(void *self)
 static uint32_t no_partitions(void *self, struct sf_tp tp, int64_t offset)
 {
     (void)self, (void)tp, (void)offset;
-    assert(!"a member reads nothing");
+    assert(false && "a member reads nothing");
     return 0;
 }
 
@@ -230,6 +237,22 @@ static void member_free(struct member *member)
     free(member);
 }
 
+/* May the instance be destroyed without ending the process? */
+static bool member_settle(struct member *member)
+{
+    int64_t deadline = sfi_kafka_now_ms() + SETTLE_MS;
+    while (!member->is_settled && !member->is_failed && sfi_kafka_now_ms() < deadline) {
+        rd_kafka_message_t *message = rd_kafka_consumer_poll(member->rk, 50);
+        if (message != NULL) rd_kafka_message_destroy(message);
+    }
+    if (member->is_settled || member->is_failed) return true;
+    sfi_kafka_link_cut(&member->link);
+    char *id = rd_kafka_memberid(member->rk);
+    bool is_outside = id == NULL || id[0] == '\0'; /* never answered: it is not, and will not be, in the group */
+    if (id != NULL) rd_kafka_mem_free(member->rk, id);
+    return is_outside;
+}
+
 /* The helper of a member lives after close alone: it leaves the group, which takes a round trip. */
 static void *member_leave(void *arg)
 {
@@ -240,9 +263,13 @@ static void *member_leave(void *arg)
     pthread_mutex_unlock(&member->shared->lock);
     if (member->revoking != NULL) assign(member->rk, false, member->revoking);
     rd_kafka_queue_destroy(member->queue);
-    (void)rd_kafka_consumer_close(member->rk);
-    rd_kafka_destroy(member->rk);
-    member_free(member);
+    if (member_settle(member)) {
+        (void)rd_kafka_consumer_close(member->rk);
+        rd_kafka_destroy(member->rk);
+        member_free(member);
+    } else {
+        sfi_kafka_link_abandon(&member->link);
+    }
     sfi_kafka_helper_end(kafka);
     return NULL;
 }

@@ -42,7 +42,7 @@ static rd_kafka_error_t *call_once(struct sfi_kafka_producer *producer, const st
     case SFI_ABORT: return rd_kafka_abort_transaction(producer->rk, CALL_MS);
     case SFI_FLUSH: break;
     }
-    assert(!"not a transactional call");
+    assert(false && "not a transactional call");
     return NULL;
 }
 
