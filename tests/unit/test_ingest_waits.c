@@ -302,6 +302,21 @@ static void partition_that_has_just_delivered_is_not_idle_for_a_wait_d5_p5(void 
     world_destroy(w);
 }
 
+static void news_without_end_never_starves_dispatch(void **state)
+{
+    (void)state;
+    struct world *w = world_new(1);
+    w->budget = 1;
+    world_start(w);
+    world_put(w, 0, 0, 10);
+    for (uint32_t k = 0; k < 6; k++) {
+        world_caught_up(w, 0);
+        world_step(w);
+    }
+    CHECK_STR(world_history(w), "0 W 10\n0 run 1 0:10\n");
+    world_destroy(w);
+}
+
 static void without_event_time_records_leave_as_they_came_d4(void **state)
 {
     (void)state;
@@ -338,6 +353,7 @@ int main(void)
         cmocka_unit_test(paused_partition_that_falls_back_reads_again_case121),
         cmocka_unit_test(after_a_gap_of_our_own_nothing_is_judged_before_all_is_polled_i7),
         cmocka_unit_test(partition_that_has_just_delivered_is_not_idle_for_a_wait_d5_p5),
+        cmocka_unit_test(news_without_end_never_starves_dispatch),
         cmocka_unit_test(without_event_time_records_leave_as_they_came_d4),
         cmocka_unit_test(view_names_the_holder_and_hides_nothing_case134),
     };
