@@ -315,6 +315,7 @@ bool sfi_commit_obey(struct sf_commit *commit, const struct sf_step *step, uint3
             break;
         case SF_MSG_RESET:
             commit->is_stopped = false;
+            if ((order.flags & SF_RESET_NO_STORE) != 0) commit->write.to_persist = NULL;
             commit->published = order.epoch;
             commit->epoch = (uint64_t)order.value;
             commit->generation = (uint32_t)order.value2;

@@ -104,6 +104,8 @@ static uint32_t take_news(struct sf_engine *engine, const struct sf_step *step)
     uint32_t used = take_all(engine, step, engine->host_to_engine, step->budget);
     used += take_all(engine, step, engine->commit_to_engine, step->budget - used);
     used += take_all(engine, step, engine->ingest_to_engine, step->budget - used);
+    if (engine->persist_to_engine != NULL)
+        used += take_all(engine, step, engine->persist_to_engine, step->budget - used);
     for (uint32_t flat = 0; flat < engine->lane_total; flat++)
         used += take_all(engine, step, &engine->lane_to_engine[flat], step->budget - used);
     return used;
@@ -155,11 +157,12 @@ static struct sf_step_result engine_step(void *self, const struct sf_step *step)
 static void list_ports(struct sf_engine *engine)
 {
     uint32_t at = 0;
-    engine->port_count = engine->lane_total + 3;
+    engine->port_count = engine->lane_total + 3 + (engine->persist_to_engine != NULL ? 1 : 0);
     engine->ports = sf_calloc(engine->config.alloc, engine->port_count, sizeof *engine->ports);
     engine->ports[at++] = &engine->host_to_engine->in;
     engine->ports[at++] = &engine->commit_to_engine->in;
     engine->ports[at++] = &engine->ingest_to_engine->in;
+    if (engine->persist_to_engine != NULL) engine->ports[at++] = &engine->persist_to_engine->in;
     for (uint32_t flat = 0; flat < engine->lane_total; flat++) engine->ports[at++] = &engine->lane_to_engine[flat].in;
 }
 
@@ -206,7 +209,10 @@ void sf_engine_destroy(struct sf_engine *engine)
     sfi_start_release(engine);
     sf_ingest_destroy(engine->ingest);
     sf_commit_destroy(engine->commit);
-    for (uint32_t flat = 0; flat < engine->lane_total; flat++) sf_lane_destroy(engine->lanes[flat]);
+    sfi_destroy_lanes(engine);
+    sf_persist_destroy(engine->persist);
+    struct sf_error ignored; /* what a store could not write at its end the next start replays */
+    (void)sf_local_state_close(&engine->local, &ignored);
     sfi_unwire(engine);
     sf_cfree(alloc, engine->lanes, engine->lane_total, sizeof *engine->lanes);
     sf_cfree(alloc, engine->lane_tasks, engine->lane_total, sizeof *engine->lane_tasks);

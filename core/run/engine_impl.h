@@ -8,7 +8,10 @@
 #include "core/run/commit.h"
 #include "core/run/engine.h"
 #include "core/run/lane.h"
+#include "core/run/local_state.h"
 #include "core/run/log_reader.h"
+#include "core/run/persist.h"
+#include "core/run/restore.h"
 #include "core/run/target.h"
 
 /* Steps of a start, in order; each waits for what it asked (S1). */
@@ -17,6 +20,7 @@ enum sfi_start {
     SFI_START_CREATE,    /* internal topics (K11) */
     SFI_START_JOIN,      /* until this instance is the owner (B14) */
     SFI_START_SESSION,   /* settles what an earlier session left (B11) */
+    SFI_START_STABLE,    /* internal topics: no open transaction in front of what must be read (case 99) */
     SFI_START_STAMP,     /* the newest stamp */
     SFI_START_COMMITTED, /* source offsets */
     SFI_START_ENDS,      /* where partitions without one begin (S8) */
@@ -41,6 +45,14 @@ struct sfi_topic {
     bool is_internal;
     bool is_cleanup_compact;
     bool is_answered;
+};
+
+/* One partition of an internal topic and its ends once every transaction in doubt is settled. */
+struct sfi_log {
+    struct sf_tp tp;
+    int64_t start;
+    int64_t stable_end;
+    int64_t end;
 };
 
 struct sf_engine {
@@ -88,10 +100,19 @@ struct sf_engine {
     struct sf_ingest_partition *partitions;
     struct sf_tp *tps; /* of the same, for lanes */
     uint32_t partition_count;
-    struct sf_tp *state_tps;
-    uint32_t state_tp_count;
-    int64_t *emitted; /* by topology step */
+    struct sfi_log *logs; /* of internal topics: watermark, changelogs in the order of tracked partitions, frontiers */
+    uint32_t log_count;
+    uint32_t changelog_count; /* logs[1 …] */
+    struct sf_mono_ts ask_again_at;
+    int64_t *emitted;     /* by topology step */
+    struct sf_restore *restore;
     uint64_t restored_rows;
+
+    /* the local store; writer NULL: there is none */
+    struct sf_local_state local;
+    struct sf_persist *persist;
+    struct sf_task persist_task;
+    _Atomic bool is_persist_spawned; /* the store's threads ask whom to wake */
 
     /* tasks and edges */
     uint32_t lane_total;
@@ -122,6 +143,9 @@ struct sf_engine {
     struct sf_edge *ingest_to_engine;
     struct sf_edge *engine_to_commit;
     struct sf_edge *commit_to_engine;
+    struct sf_edge *commit_to_persist; /* NULL: no local store */
+    struct sf_edge *engine_to_persist;
+    struct sf_edge *persist_to_engine;
     struct sf_edge *host_to_engine;
     struct sf_edge *host_to_ingest;
     struct sf_edge ***lane_inputs; /* by lane: pointers to the hops that lead to it */
@@ -133,6 +157,7 @@ void sfi_wire(struct sf_engine *engine);
 void sfi_unwire(struct sf_engine *engine);
 void sfi_spawn_commit(struct sf_engine *engine);
 bool sfi_make_lanes(struct sf_engine *engine);
+void sfi_destroy_lanes(struct sf_engine *engine);
 bool sfi_spawn_running(struct sf_engine *engine);
 /* To every task that has been spawned; how many. */
 uint32_t sfi_tell_all(struct sf_engine *engine, const struct sf_msg *msg);
@@ -152,6 +177,15 @@ static inline const char *sfi_topic_name(const struct sf_engine *engine, uint32_
 {
     return sf_kafka_topic_name(engine->config.kafka, topic);
 }
+
+void sfi_start_next(struct sf_engine *engine, enum sfi_start start);
+
+/* start_state.c: steps of the walk; true if anything moved. */
+bool sfi_state_stable(struct sf_engine *engine, const struct sf_step *step);
+void sfi_state_ends(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event);
+bool sfi_state_frontiers(struct sf_engine *engine, const struct sf_step *step);
+bool sfi_state_restore(struct sf_engine *engine, const struct sf_step *step);
+void sfi_state_release(struct sf_engine *engine);
 
 /* start_topics.c: questions to the admin client, and what to make of each answer; false: the engine ends. */
 void sfi_topics_describe(struct sf_engine *engine);

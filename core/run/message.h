@@ -30,6 +30,9 @@
 /* flags of STOP */
 #define SF_STOP_FOR_GOOD 1u /* answer STOPPED and be done */
 
+/* flags of RESET */
+#define SF_RESET_NO_STORE 1u /* to commit: there is no persist task behind its edge */
+
 /* flags of SESSION to commit: what to do before it answers */
 #define SF_SESSION_OPEN 1u      /* close the producer if there is one, open a new one, init */
 #define SF_SESSION_ABORT 2u     /* abort the open transaction */

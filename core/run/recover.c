@@ -28,7 +28,8 @@ static void stop_all(struct sf_engine *engine, const struct sf_step *step)
 
 static uint32_t task_count(const struct sf_engine *engine)
 {
-    return (engine->is_commit_spawned ? 1u : 0u) + (engine->is_running_spawned ? 1u + engine->lane_total : 0u);
+    return (engine->is_commit_spawned ? 1u : 0u) + (engine->is_running_spawned ? 1u + engine->lane_total : 0u) +
+           (engine->persist != NULL ? 1u : 0u);
 }
 
 static void on_record(struct sf_engine *engine, const struct sf_step *step, const struct sf_msg *msg)
@@ -74,8 +75,7 @@ void sfi_on_trouble(struct sf_engine *engine, const struct sf_step *step, const 
 static void session_is_open(struct sf_engine *engine, const struct sf_step *step)
 {
     if (engine->start == SFI_START_SESSION) {
-        engine->start = SFI_START_STAMP;
-        engine->is_asked = false;
+        sfi_start_next(engine, SFI_START_STABLE);
         return;
     }
     if (engine->recover == SFI_RECOVER_SESSION && engine->is_in_doubt) {

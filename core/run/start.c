@@ -24,7 +24,7 @@ void sfi_start_fail(struct sf_engine *engine, const struct sf_step *step, enum s
     sfi_end(engine, step, SF_END_FAILED, status, line);
 }
 
-static void next(struct sf_engine *engine, enum sfi_start start)
+void sfi_start_next(struct sf_engine *engine, enum sfi_start start)
 {
     engine->start = start;
     engine->is_asked = false;
@@ -90,7 +90,7 @@ static bool read_stamp(struct sf_engine *engine, const struct sf_step *step)
     }
     engine->committed = engine->has_stamp ? engine->stamp_epoch : 0;
     if (engine->has_stamp) sf_ring_fall_back(&engine->ring, engine->committed); /* S2; a flush stays as it is */
-    next(engine, SFI_START_COMMITTED);
+    sfi_start_next(engine, SFI_START_COMMITTED);
     return true;
 }
 
@@ -212,92 +212,6 @@ static void floor_from_partition_times(struct sf_engine *engine)
     sf_ring_fall_back(&engine->ring, engine->committed);
 }
 
-static void list_state(struct sf_engine *engine, enum sf_target_kind kind)
-{
-    uint32_t count = 0;
-    sf_cfree(engine->config.alloc, engine->state_tps, engine->state_tp_count, sizeof *engine->state_tps);
-    for (uint32_t i = 0; i < engine->targets.count; i++)
-        if (engine->targets.items[i].kind == kind) count += (uint32_t)engine->targets.items[i].partition_count;
-    engine->state_tps = sf_calloc(engine->config.alloc, count, sizeof *engine->state_tps);
-    engine->state_tp_count = count;
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < engine->targets.count; i++) {
-        const struct sf_target *target = &engine->targets.items[i];
-        for (int32_t p = 0; target->kind == kind && p < target->partition_count; p++)
-            engine->state_tps[at++] = (struct sf_tp){.topic = target->topic, .partition = p};
-    }
-}
-
-/* ------------------------------------------------------------------ emit frontiers and stores */
-
-static const struct sf_target *target_of(const struct sf_engine *engine, uint32_t topic)
-{
-    for (uint32_t i = 0; i < engine->targets.count; i++)
-        if (engine->targets.items[i].topic == topic) return &engine->targets.items[i];
-    return NULL;
-}
-
-static enum sf_status on_frontier(void *ctx, struct sf_tp tp, const struct sf_record *record, struct sf_error *error)
-{
-    struct sf_engine *engine = ctx;
-    const struct sf_target *target = target_of(engine, tp.topic);
-    (void)error;
-    assert(target != NULL); /* only what list_state has listed is read */
-    if (record->value.data == NULL || record->value.len != 8) return SF_OK;
-    engine->emitted[target->index] = (int64_t)sf_get_be64(record->value.data);
-    return SF_OK;
-}
-
-static enum sf_status on_row(void *ctx, struct sf_tp tp, const struct sf_record *record, struct sf_error *error)
-{
-    struct sf_engine *engine = ctx;
-    const struct sf_target *target = target_of(engine, tp.topic);
-    assert(target != NULL);
-    const struct sf_plan_step *plan = &engine->config.plan->steps[target->index];
-    const char *reason = NULL;
-    uint64_t hash = 0;
-    enum sf_status status = sf_window_store_restore_hash(record->key, &hash, &reason);
-    if (status == SF_OK) {
-        uint32_t lane = sf_lane_of_hash(hash, engine->config.lanes);
-        struct sf_flow *flow = sf_lane_flow(engine->lanes[plan->sub * engine->config.lanes + lane]);
-        status = sf_window_store_restore(flow->steps[plan->rank].store, record->key, record->value, &reason);
-        engine->restored_rows++;
-    }
-    if (status == SF_OK) return SF_OK;
-    struct sf_text text;
-    error->status = status;
-    sf_text_init(&text, error->text, sizeof error->text);
-    sf_text_add(&text, "offset ");
-    sf_text_add_int(&text, record->offset);
-    sf_text_add(&text, ": ");
-    sf_text_add(&text, reason);
-    return status;
-}
-
-/* Reads all partitions of a kind of target through `fn`; true when anything moved. */
-static bool read_all(struct sf_engine *engine, const struct sf_step *step, enum sf_target_kind kind,
-                     sf_log_record_fn *fn, enum sfi_start then)
-{
-    enum sf_status status = SF_OK;
-    if (!engine->is_asked) {
-        list_state(engine, kind);
-        status = sf_log_reader_open(&engine->reader, engine->config.alloc, engine->config.kafka,
-                                    sf_sched_waker(engine->config.sched, engine->task.id), engine->state_tps,
-                                    engine->state_tp_count, fn, engine, &engine->error);
-        engine->is_reader_open = status == SF_OK;
-        engine->is_asked = true;
-    }
-    if (status == SF_OK) status = sf_log_reader_poll(&engine->reader, &engine->error);
-    if (status == SF_OK) return false;
-    sf_log_reader_close(&engine->reader);
-    engine->is_reader_open = false;
-    if (status != SF_END)
-        sfi_start_fail(engine, step, status, "cannot restore:", engine->error.text, NULL);
-    else
-        next(engine, then);
-    return true;
-}
-
 /* ------------------------------------------------------------------ the walk */
 
 static void run(struct sf_engine *engine, const struct sf_step *step)
@@ -311,8 +225,9 @@ static void run(struct sf_engine *engine, const struct sf_step *step)
     struct sf_msg reset = {.kind = SF_MSG_RESET, .epoch = engine->committed, .value = (int64_t)engine->committed + 1};
     engine->resumed_count = 0;
     engine->resumed_wanted = 1 + engine->lane_total;
-    sfi_tell_commit(engine, reset);
     for (uint32_t flat = 0; flat < engine->lane_total; flat++) sf_edge_push(&engine->engine_to_lane[flat], &reset);
+    if (engine->persist == NULL) reset.flags = SF_RESET_NO_STORE;
+    sfi_tell_commit(engine, reset);
     engine->start = SFI_START_DONE;
     engine->recover = SFI_RECOVER_RESET; /* the first start ends like a fall-back: when all tasks go on */
     engine->phase = SF_PHASE_FALLING_BACK;
@@ -328,6 +243,7 @@ static bool on_admin(struct sf_engine *engine, const struct sf_step *step, const
     case SFI_START_CREATE: return sfi_topics_created(engine, step, event);
     case SFI_START_COMMITTED: return on_committed(engine, step, event);
     case SFI_START_ENDS: return on_ends(engine, step, event);
+    case SFI_START_STABLE: sfi_state_ends(engine, step, event); return !engine->is_ending;
     case SFI_START_JOIN:
     case SFI_START_SESSION:
     case SFI_START_STAMP:
@@ -378,6 +294,7 @@ static bool ask(struct sf_engine *engine, const struct sf_step *step)
     case SFI_START_ENDS: ask_ends(engine); break;
     case SFI_START_JOIN:
     case SFI_START_SESSION:
+    case SFI_START_STABLE:
     case SFI_START_STAMP:
     case SFI_START_FRONTIERS:
     case SFI_START_STATE:
@@ -398,7 +315,7 @@ static bool become_owner(struct sf_engine *engine, const struct sf_step *step)
     if (!engine->is_owner) return false;
     sf_note(step->notes, SF_NOTE_OWNER, SF_SUBJECT_NONE, 0, 0, 0, 0);
     engine->phase = SF_PHASE_SETTLING;
-    next(engine, SFI_START_SESSION);
+    sfi_start_next(engine, SFI_START_SESSION);
     return true;
 }
 
@@ -409,12 +326,12 @@ bool sfi_start_step(struct sf_engine *engine, const struct sf_step *step)
     enum sfi_start at = engine->start;
     switch (engine->start) {
     case SFI_START_DESCRIBE:
-        if (ask(engine, step) && !engine->is_ending) next(engine, SFI_START_CREATE);
+        if (ask(engine, step) && !engine->is_ending) sfi_start_next(engine, SFI_START_CREATE);
         break;
     case SFI_START_CREATE:
         if (!ask(engine, step) || engine->is_ending) break;
         sfi_topics_resolve(engine);
-        next(engine, SFI_START_JOIN);
+        sfi_start_next(engine, SFI_START_JOIN);
         break;
     case SFI_START_JOIN: has_moved = become_owner(engine, step) || has_moved; break;
     case SFI_START_SESSION:
@@ -422,23 +339,20 @@ bool sfi_start_step(struct sf_engine *engine, const struct sf_step *step)
         engine->is_asked = true;
         sfi_tell_commit(engine, (struct sf_msg){.kind = SF_MSG_SESSION, .flags = SF_SESSION_OPEN});
         break;
+    case SFI_START_STABLE: has_moved = sfi_state_stable(engine, step) || has_moved; break;
     case SFI_START_STAMP: has_moved = read_stamp(engine, step) || has_moved; break;
     case SFI_START_COMMITTED:
-        if (ask(engine, step)) next(engine, SFI_START_ENDS);
+        if (ask(engine, step)) sfi_start_next(engine, SFI_START_ENDS);
         break;
     case SFI_START_ENDS:
         if (!ask(engine, step)) break;
         floor_from_partition_times(engine);
         engine->phase = SF_PHASE_RESTORING;
-        next(engine, SFI_START_FRONTIERS);
+        sfi_start_next(engine, SFI_START_FRONTIERS);
         break;
-    case SFI_START_FRONTIERS:
-        has_moved = read_all(engine, step, SF_TARGET_FRONTIER, on_frontier, SFI_START_STATE) || has_moved;
-        if (engine->start != SFI_START_STATE || engine->is_ending) break;
-        if (!sfi_make_lanes(engine)) sfi_end(engine, step, SF_END_FAILED, engine->error.status, engine->error.text);
-        break;
+    case SFI_START_FRONTIERS: has_moved = sfi_state_frontiers(engine, step) || has_moved; break;
     case SFI_START_STATE:
-        has_moved = read_all(engine, step, SF_TARGET_CHANGELOG, on_row, SFI_START_DONE) || has_moved;
+        has_moved = sfi_state_restore(engine, step) || has_moved;
         if (engine->start == SFI_START_DONE && !engine->is_ending) run(engine, step);
         break;
     case SFI_START_DONE: break;
@@ -448,12 +362,9 @@ bool sfi_start_step(struct sf_engine *engine, const struct sf_step *step)
 
 void sfi_start_release(struct sf_engine *engine)
 {
-    struct sf_alloc alloc = engine->config.alloc;
     sf_admin_close(engine->admin);
     engine->admin = (struct sf_admin){0};
     if (engine->is_reader_open) sf_log_reader_close(&engine->reader);
     engine->is_reader_open = false;
-    sf_cfree(alloc, engine->state_tps, engine->state_tp_count, sizeof *engine->state_tps);
-    engine->state_tps = NULL;
-    engine->state_tp_count = 0;
+    sfi_state_release(engine);
 }

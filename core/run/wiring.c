@@ -6,6 +6,7 @@
 #define OUT_BLOCK_BYTES (64u * 1024u)
 #define HOP_BLOCK_BYTES (16u * 1024u)
 #define HOP_BLOCKS 8u
+#define PERSIST_BLOCKS 16u
 
 static struct sf_plan_sub *sub_of(const struct sf_engine *engine, uint32_t sub)
 {
@@ -75,7 +76,8 @@ void sfi_wire(struct sf_engine *engine)
     uint32_t total = engine->lane_total;
     uint32_t at = 0;
     engine->hop_count = count_hops(engine);
-    engine->edge_count = 6 * total + engine->hop_count + 8;
+    bool has_store = engine->config.stores.ops != NULL;
+    engine->edge_count = 6 * total + engine->hop_count + 8 + (has_store ? 3 : 0);
     size_t bytes = engine->edge_count * sizeof *engine->edges + 128;
     /* edges are aligned to cache lines by hand: the allocator promises 16 bytes */
     uint8_t *raw = sf_calloc(engine->config.alloc, 1, bytes);
@@ -98,6 +100,11 @@ void sfi_wire(struct sf_engine *engine)
     engine->commit_to_engine = take_edges(engine, &at, 1, 0, 0);
     engine->host_to_engine = take_edges(engine, &at, 1, 0, 0);
     engine->host_to_ingest = take_edges(engine, &at, 1, 0, 0);
+    if (has_store) {
+        engine->commit_to_persist = take_edges(engine, &at, 1, PERSIST_BLOCKS, OUT_BLOCK_BYTES);
+        engine->engine_to_persist = take_edges(engine, &at, 1, 0, 0);
+        engine->persist_to_engine = take_edges(engine, &at, 1, 0, 0);
+    }
     assert(at == engine->edge_count);
     list_inputs(engine);
 }
@@ -145,6 +152,7 @@ void sfi_spawn_commit(struct sf_engine *engine)
                                       .to_lanes = engine->commit_to_lane,
                                       .from_ingest = engine->ingest_to_commit,
                                       .to_ingest = engine->commit_to_ingest,
+                                      .to_persist = engine->commit_to_persist,
                                       .from_engine = engine->engine_to_commit,
                                       .to_engine = engine->commit_to_engine,
                                       .incarnation = config->incarnation};
@@ -201,6 +209,33 @@ bool sfi_make_lanes(struct sf_engine *engine)
                 sf_flow_seed(sf_lane_flow(engine->lanes[flat]), sub->steps[rank], engine->emitted[sub->steps[rank]]);
     }
     return true;
+}
+
+void sfi_destroy_lanes(struct sf_engine *engine)
+{
+    for (uint32_t flat = 0; flat < engine->lane_total; flat++) {
+        sf_lane_destroy(engine->lanes[flat]);
+        engine->lanes[flat] = NULL;
+    }
+}
+
+static void spawn_persist(struct sf_engine *engine)
+{
+    struct sf_persist_config persist = {.alloc = engine->config.alloc,
+                                        .targets = &engine->targets,
+                                        .writer = engine->local.writer,
+                                        .is_packed = engine->config.topology->settings.is_changelog_packed,
+                                        .committed = engine->committed,
+                                        .from_commit = engine->commit_to_persist,
+                                        .from_engine = engine->engine_to_persist,
+                                        .to_engine = engine->persist_to_engine};
+    engine->persist = sf_persist_new(&persist, &engine->persist_task);
+    engine->persist_task.home = engine->commit_task.home;
+    join(engine, engine->persist_to_engine, engine->task.id, engine->task.id);
+    sf_sched_spawn(engine->config.sched, &engine->persist_task);
+    join(engine, engine->commit_to_persist, engine->commit_task.id, engine->persist_task.id);
+    join(engine, engine->engine_to_persist, engine->task.id, engine->persist_task.id);
+    atomic_store_explicit(&engine->is_persist_spawned, true, memory_order_release);
 }
 
 static bool make_ingest(struct sf_engine *engine)
@@ -269,6 +304,7 @@ bool sfi_spawn_running(struct sf_engine *engine)
         engine->lane_tasks[flat].home = home_of(engine, 2 + flat);
         sf_sched_spawn(engine->config.sched, &engine->lane_tasks[flat]);
     }
+    if (engine->local.writer != NULL) spawn_persist(engine);
     engine->is_running_spawned = true;
     join_running(engine);
     for (uint32_t flat = 0; flat < engine->lane_total; flat++)
@@ -288,7 +324,8 @@ uint32_t sfi_tell_all(struct sf_engine *engine, const struct sf_msg *msg)
     if (!engine->is_running_spawned) return count;
     sf_edge_push(engine->engine_to_ingest, msg);
     for (uint32_t flat = 0; flat < engine->lane_total; flat++) sf_edge_push(&engine->engine_to_lane[flat], msg);
-    return count + 1 + engine->lane_total;
+    if (engine->persist != NULL) sf_edge_push(engine->engine_to_persist, msg);
+    return count + 1 + engine->lane_total + (engine->persist != NULL ? 1 : 0);
 }
 
 void sfi_tell_commit(struct sf_engine *engine, struct sf_msg msg)

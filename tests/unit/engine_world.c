@@ -43,6 +43,9 @@ void engine_world_init(struct engine_world *w, const char *app, int32_t partitio
     w->broker = sf_sim_kafka_new(&w->world, &kafka);
     CHECK_EQ(sf_sim_kafka_create(w->broker, "in", partitions, NULL, 0), SF_OK);
     CHECK_EQ(sf_sim_kafka_create(w->broker, "out", 1, NULL, 0), SF_OK);
+    struct sf_sim_disk_config disk = sf_sim_disk_config_exact();
+    w->disk = sf_sim_disk_new(&w->world, &disk);
+    w->has_store = true;
     struct sf_findings findings;
     sf_findings_init(&findings, sf_alloc_libc());
     w->topology = sf_app_load(app, strlen(app), sf_alloc_libc(), &findings);
@@ -72,6 +75,7 @@ void engine_world_deinit(struct engine_world *w)
         release(w);
     }
     sf_topology_destroy(w->topology);
+    sf_sim_disk_destroy(w->disk);
     sf_sim_kafka_destroy(w->broker);
     sf_sim_sched_destroy(w->sched);
     sf_sim_world_deinit(&w->world);
@@ -87,6 +91,7 @@ void engine_world_start(struct engine_world *w)
     config.alloc = sf_sim_instance_alloc(w->instance);
     config.sched = sf_sim_sched_handle(w->sched, w->instance);
     config.kafka = sf_sim_kafka_handle(w->broker, w->instance);
+    if (w->has_store) config.stores = sf_sim_disk_factory(w->disk, w->instance);
     config.is_barrier_manual = true;
     config.incarnation = ++w->incarnation;
     config.ended = on_ended;

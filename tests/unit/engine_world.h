@@ -8,11 +8,14 @@
 #include "core/run/engine.h"
 #include "sim/kafka.h"
 #include "sim/sched.h"
+#include "sim/store.h"
 
 struct engine_world {
     struct sf_sim_world world;
     struct sf_sim_sched *sched;
     struct sf_sim_kafka *broker;
+    struct sf_sim_disk *disk;
+    bool has_store; /* engines to come keep their state on the disk */
     struct sf_topology *topology;
     struct sf_plan *plan;
     struct sf_sim_instance *instance;

@@ -116,6 +116,65 @@ static void a_former_owner_stops_fenced_and_writes_nothing_more_b14(void **state
     engine_world_deinit(&w);
 }
 
+static void a_store_that_another_process_holds_is_done_without(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, count_app, 1, 1, 0);
+    struct sf_sim_instance *old = w.instance;
+    struct sf_engine *old_engine = w.engine;
+    sf_sim_instance_freeze(old, true); /* it keeps the store's lock */
+    engine_world_start(&w);
+    engine_world_at(&w, 60000);
+    CHECK_EQ(sf_engine_phase(w.engine), SF_PHASE_RUNNING);
+    for (int64_t t = 0; t < 100; t++) { /* more epochs than commit has credit for persist */
+        engine_world_append(&w, 0, "a", 10 * t, "1");
+        engine_world_at(&w, 60001 + t);
+        engine_world_barrier(&w);
+        CHECK_EQ(sf_engine_epoch(w.engine), (uint64_t)t + 1);
+    }
+    sf_sim_instance_kill(old);
+    engine_world_at(&w, 70000);
+    sf_engine_destroy(old_engine);
+    sf_sim_instance_destroy(old);
+    engine_world_deinit(&w);
+}
+
+static void rows_come_from_the_local_store_and_the_rest_from_the_changelog_k4(void **state)
+{
+    (void)state;
+    for (int gap = 0; gap < 2; gap++) {
+        struct engine_world w;
+        engine_world_init(&w, count_app, 1, 1, 0);
+        engine_world_append(&w, 0, "a", 5, "1");
+        engine_world_append(&w, 0, "b", 7, "1");
+        engine_world_at(&w, 1);
+        engine_world_barrier(&w);
+        engine_world_at(&w, 30000); /* persist has written by now */
+        engine_world_append(&w, 0, "a", 6, "1");
+        engine_world_at(&w, 30001);
+        engine_world_barrier(&w);
+        engine_world_append(&w, 0, "a", 8, "1"); /* never committed: not in the state of the next life (case 100) */
+        engine_world_at(&w, 30002);
+        engine_world_crash(&w);
+        if (gap == 1) { /* the changelog cannot serve the stored position any more: K8 */
+            struct sf_tp tp = {.topic = sf_sim_kafka_topic(w.broker, "counts-counts-changelog"), .partition = 0};
+            struct sf_sim_kafka_compaction how = {.is_markers_dropped = true};
+            sf_sim_kafka_compact(w.broker, tp, &how);
+        }
+        engine_world_start(&w);
+        engine_world_append(&w, 0, "z", 30, "1");
+        engine_world_at(&w, 30003);
+        for (int barrier = 0; barrier < 3; barrier++) engine_world_barrier(&w);
+        static const char row_a[] = "a {\"window\":{\"start\":0,\"end\":10},\"n\":3} @8\n";
+        static const char row_b[] = "b {\"window\":{\"start\":0,\"end\":10},\"n\":1} @7\n";
+        const char *out = engine_world_output(&w); /* between keys no order is promised */
+        CHECK(strstr(out, row_a) != NULL && strstr(out, row_b) != NULL);
+        CHECK_EQ(strlen(out), sizeof row_a + sizeof row_b - 2);
+        engine_world_deinit(&w);
+    }
+}
+
 static const char two_sub_app[] =
     "application: {id: counts}\n"
     "sources:\n"
@@ -189,6 +248,8 @@ int main(void)
         cmocka_unit_test(lost_answers_to_offsets_and_init_are_survived),
         cmocka_unit_test(a_transaction_that_the_coordinator_timed_out_is_run_again_case_80),
         cmocka_unit_test(a_former_owner_stops_fenced_and_writes_nothing_more_b14),
+        cmocka_unit_test(a_store_that_another_process_holds_is_done_without),
+        cmocka_unit_test(rows_come_from_the_local_store_and_the_rest_from_the_changelog_k4),
         cmocka_unit_test(a_key_change_crosses_lanes_and_barriers_stay_aligned_l3_b5),
         cmocka_unit_test(at_least_once_loses_nothing_over_a_crash_b10),
     };
