@@ -99,7 +99,7 @@ struct world {
 
 /* ------------------------------------------------------------------ history */
 
-__attribute__((format(printf, 2, 3))) __attribute__((format(printf, 2, 3))) static void world_say(struct world *w, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void world_say(struct world *w, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
