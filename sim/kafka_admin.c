@@ -1,55 +1,6 @@
-/*
- * The admin model. Commands are applied in the order given and answered in that order, but one that must wait (for a
- * leader, or for a transaction that holds offsets) does not hold back the others.
- */
-#include "sim/kafka_client.h"
-#include "sim/kafka_group.h"
+#include "sim/kafka_admin.h"
+
 #include "sim/random.h"
-
-enum sfi_admin_kind {
-    SFI_ADMIN_DESCRIBE,
-    SFI_ADMIN_CREATE,
-    SFI_ADMIN_WATCH,
-    SFI_ADMIN_COMMITTED,
-    SFI_ADMIN_ENDS,
-    SFI_ADMIN_COMMIT,
-    SFI_ADMIN_TRUNCATE
-};
-
-/* One command, from call to polled event. A watch stays until close. */
-struct sfi_admin_op {
-    struct sfi_admin_op *next; /* of the admin, in order given; or of what was polled */
-    struct sfi_admin *admin;
-    enum sfi_admin_kind kind;
-    enum sf_sim_fate fate;
-    bool is_answered;          /* its event waits to be polled */
-    uint32_t topic;            /* broker's */
-    int32_t partition_count;
-    enum sf_log_end which;
-    int64_t before;
-    char *name;                /* group, or topic to make */
-    struct sf_member_token token;
-    uint32_t count;            /* of tps and answers, or settings */
-    struct sf_tp *tps;         /* the handle's */
-    struct sf_tp *broker_tps;
-    struct sf_offset_answer *answers;
-    int64_t *offsets;          /* commit */
-    struct sf_slice *metadata; /* commit: ours; committed: answers point here */
-    struct sf_topic_setting *settings;
-    struct sfi_timer request;
-    struct sfi_timer answer;
-    struct sfi_parked parked;
-    struct sf_admin_event event;
-};
-
-struct sfi_admin {
-    struct sfi_client client; /* first */
-    struct sfi_admin_op *ops;
-    struct sfi_admin_op *polled;
-    uint32_t answered_count;
-    int64_t request_last_us;  /* arrival of the last request: one connection keeps its order */
-    int64_t answer_last_us;
-};
 
 static int64_t in_order_us(struct sfi_admin *admin, uint32_t domain, int64_t *last_us)
 {
@@ -61,64 +12,7 @@ static int64_t in_order_us(struct sfi_admin *admin, uint32_t domain, int64_t *la
     return at_us - now_us;
 }
 
-/* ---------------------------------------------------------------- memory of a command */
-
-static struct sf_slice slice_copy(struct sf_alloc alloc, struct sf_slice slice)
-{
-    if (slice.data == NULL) return slice;
-    uint8_t *data = sf_malloc(alloc, slice.len + 1u);
-    if (slice.len > 0) memcpy(data, slice.data, slice.len);
-    return (struct sf_slice){.data = data, .len = slice.len};
-}
-
-static void slice_free(struct sf_alloc alloc, struct sf_slice slice)
-{
-    sf_free(alloc, (void *)(uintptr_t)slice.data, slice.len + 1u);
-}
-
-static void metadata_clear(struct sfi_admin_op *op)
-{
-    struct sf_alloc alloc = op->admin->client.broker->alloc;
-    for (uint32_t i = 0; op->metadata != NULL && i < op->count; i++) slice_free(alloc, op->metadata[i]);
-    if (op->metadata != NULL) memset(op->metadata, 0, op->count * sizeof *op->metadata);
-}
-
-static void settings_free(struct sf_alloc alloc, struct sf_topic_setting *settings, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        sfi_strfree(alloc, (char *)(uintptr_t)settings[i].name);
-        sfi_strfree(alloc, (char *)(uintptr_t)settings[i].value);
-    }
-    sf_free(alloc, settings, count * sizeof *settings);
-}
-
-static struct sf_topic_setting *settings_dup(struct sf_alloc alloc, const struct sf_topic_setting *settings,
-                                             uint32_t count)
-{
-    if (count == 0) return NULL;
-    struct sf_topic_setting *copy = sf_malloc(alloc, count * sizeof *copy);
-    for (uint32_t i = 0; i < count; i++)
-        copy[i] = (struct sf_topic_setting){.name = sfi_strdup(alloc, settings[i].name),
-                                            .value = sfi_strdup(alloc, settings[i].value)};
-    return copy;
-}
-
-static void op_free(struct sfi_admin_op *op)
-{
-    struct sf_alloc alloc = op->admin->client.broker->alloc;
-    bool has_settings = op->kind == SFI_ADMIN_CREATE || op->kind == SFI_ADMIN_DESCRIBE;
-    if (has_settings && op->settings != NULL) settings_free(alloc, op->settings, op->count);
-    metadata_clear(op);
-    sf_free(alloc, op->tps, op->count * sizeof *op->tps);
-    sf_free(alloc, op->broker_tps, op->count * sizeof *op->broker_tps);
-    sf_free(alloc, op->answers, op->count * sizeof *op->answers);
-    sf_free(alloc, op->offsets, op->count * sizeof *op->offsets);
-    sf_free(alloc, op->metadata, op->count * sizeof *op->metadata);
-    sfi_strfree(alloc, op->name);
-    sf_free(alloc, op, sizeof *op);
-}
-
-/* ---------------------------------------------------------------- at the broker */
+/* ---------------------------------------------------------------- requests */
 
 static void answer_send(struct sfi_admin_op *op)
 {
@@ -127,99 +21,11 @@ static void answer_send(struct sfi_admin_op *op)
     sfi_timer_arm(&op->answer, in_order_us(admin, SF_SIM_DOMAIN_KAFKA_ANSWER, &admin->answer_last_us));
 }
 
-static enum sf_status apply_describe(struct sfi_admin_op *op)
-{
-    struct sf_sim_kafka *broker = op->admin->client.broker;
-    const struct sfi_topic *topic = &broker->topics[op->topic];
-    op->partition_count = topic->partition_count;
-    if (topic->partition_count == 0) return SF_E_UNKNOWN_TOPIC;
-    op->settings = settings_dup(broker->alloc, topic->settings, topic->setting_count);
-    op->count = topic->setting_count;
-    return SF_OK;
-}
-
-/* False: some offset is pending in a transaction (case 84). */
-static bool apply_committed(struct sfi_admin_op *op)
-{
-    struct sf_sim_kafka *broker = op->admin->client.broker;
-    const struct sfi_group *group = sfi_group_get(broker, op->name);
-    for (uint32_t i = 0; i < op->count; i++)
-        if (sfi_offsets_find(&group->pending, op->broker_tps[i]) != NULL) return false;
-    for (uint32_t i = 0; i < op->count; i++) {
-        const struct sfi_offset *found = sfi_offsets_find(&group->committed, op->broker_tps[i]);
-        struct sf_offset_answer *answer = &op->answers[i];
-        *answer = (struct sf_offset_answer){.tp = op->tps[i], .status = found != NULL ? SF_OK : SF_NOT_FOUND,
-                                            .offset = found != NULL ? found->offset : SF_OFFSET_UNKNOWN};
-        if (found == NULL || found->metadata == NULL) continue;
-        op->metadata[i] = slice_copy(broker->alloc, (struct sf_slice){found->metadata, found->metadata_len});
-        answer->metadata = op->metadata[i];
-    }
-    return true;
-}
-
-/* False: a partition has no leader. */
-static bool apply_ends(struct sfi_admin_op *op)
-{
-    struct sf_sim_kafka *broker = op->admin->client.broker;
-    for (uint32_t i = 0; i < op->count; i++) {
-        const struct sfi_log *log = sfi_broker_log(broker, op->broker_tps[i]);
-        if (log != NULL && log->mode == SF_SIM_KAFKA_MODE_NO_LEADER) return false;
-        op->answers[i] = (struct sf_offset_answer){.tp = op->tps[i], .offset = SF_OFFSET_UNKNOWN};
-        if (log == NULL)
-            op->answers[i].status = SF_E_UNKNOWN_TOPIC;
-        else
-            op->answers[i].offset = sf_sim_kafka_log_end(broker, op->broker_tps[i], op->which);
-    }
-    return true;
-}
-
-static enum sf_status apply_commit(struct sfi_admin_op *op)
-{
-    struct sfi_group *group = sfi_group_get(op->admin->client.broker, op->name);
-    bool is_accepted = op->token.id != 0 ? sfi_group_accepts(group, op->token) : group->members == NULL;
-    if (!is_accepted) return SF_E_TXN;
-    for (uint32_t i = 0; i < op->count; i++)
-        sfi_offsets_commit(group, &(struct sf_offset_commit){.tp = op->broker_tps[i], .offset = op->offsets[i],
-                                                             .metadata = op->metadata[i]});
-    return SF_OK;
-}
-
-/* False: not now. */
-static bool apply_truncate(struct sfi_admin_op *op)
-{
-    struct sfi_log *log = sfi_broker_log(op->admin->client.broker, op->broker_tps[0]);
-    if (log != NULL && log->mode == SF_SIM_KAFKA_MODE_NO_LEADER) return false;
-    op->event.status = log == NULL ? SF_E_UNKNOWN_TOPIC : op->before > log->end ? SF_E_RANGE : SF_OK;
-    if (op->event.status == SF_OK) sfi_log_truncate(log, op->before);
-    return true;
-}
-
-static bool apply(struct sfi_admin_op *op)
-{
-    struct sf_sim_kafka *broker = op->admin->client.broker;
-    switch (op->kind) {
-    case SFI_ADMIN_DESCRIBE: op->event.status = apply_describe(op); return true;
-    case SFI_ADMIN_CREATE:
-        op->event.status = sf_sim_kafka_create(broker, op->name, op->partition_count, op->settings, op->count);
-        return true;
-    case SFI_ADMIN_WATCH:
-        op->partition_count = sf_sim_kafka_partition_count(broker, op->topic);
-        op->event.status = op->partition_count > 0 ? SF_OK : SF_E_UNKNOWN_TOPIC;
-        return true;
-    case SFI_ADMIN_COMMITTED: return apply_committed(op);
-    case SFI_ADMIN_ENDS: return apply_ends(op);
-    case SFI_ADMIN_COMMIT: op->event.status = apply_commit(op); return true;
-    case SFI_ADMIN_TRUNCATE: return apply_truncate(op);
-    }
-    assert(false);
-    return true;
-}
-
 static void request_fn(void *ctx)
 {
     struct sfi_admin_op *op = ctx;
     struct sfi_client *client = &op->admin->client;
-    bool is_done = apply(op);
+    bool is_done = sfi_admin_apply(op);
     if (op->fate == SF_SIM_FATE_DIE_APPLIED) sfi_client_die(client);
     if (!sfi_client_is_live(client)) return;
     if (is_done)
@@ -241,7 +47,7 @@ static void watch_look(struct sfi_admin_op *op)
 {
     if (op->request.is_armed || op->answer.is_armed) return;
     if (sf_sim_kafka_partition_count(op->admin->client.broker, op->topic) == op->partition_count) return;
-    (void)apply(op);
+    (void)sfi_admin_apply(op);
     answer_send(op);
 }
 
@@ -289,7 +95,7 @@ static void op_give(struct sfi_admin_op *op, enum sf_sim_command_kind boundary)
     struct sfi_client *client = &admin->client;
     if (boundary != SF_SIM_COMMAND_COUNT) op->fate = sf_sim_command(client->instance, boundary);
     if (!sfi_client_is_live(client)) {
-        op_free(op);
+        sfi_admin_op_free(op);
         return;
     }
     struct sfi_admin_op **link = &admin->ops;
@@ -316,7 +122,7 @@ static void admin_create(void *self, uint64_t tag, const struct sf_topic_spec *s
     uint32_t topic = sfi_handle_tp(client->handle, (struct sf_tp){.topic = spec->topic}).topic;
     op->name = sfi_strdup(client->broker->alloc, sf_sim_kafka_topic_name(client->broker, topic));
     op->partition_count = spec->partition_count;
-    op->settings = settings_dup(client->broker->alloc, spec->settings, spec->setting_count);
+    op->settings = sfi_settings_dup(client->broker->alloc, spec->settings, spec->setting_count);
     op_give(op, SF_SIM_COMMAND_ADMIN_CREATE);
 }
 
@@ -365,7 +171,7 @@ static void admin_commit(void *self, uint64_t tag, const char *group, struct sf_
     for (uint32_t i = 0; i < count; i++) {
         op->broker_tps[i] = sfi_handle_tp(admin->client.handle, commits[i].tp);
         op->offsets[i] = commits[i].offset;
-        op->metadata[i] = slice_copy(alloc, commits[i].metadata);
+        op->metadata[i] = sfi_slice_copy(alloc, commits[i].metadata);
     }
     op_give(op, SF_SIM_COMMAND_ADMIN_COMMIT);
 }
@@ -382,7 +188,7 @@ static void polled_free(struct sfi_admin *admin)
 {
     while (admin->polled != NULL) {
         struct sfi_admin_op *next = admin->polled->next;
-        op_free(admin->polled);
+        sfi_admin_op_free(admin->polled);
         admin->polled = next;
     }
 }
@@ -441,7 +247,7 @@ static void client_free(struct sfi_client *client)
     polled_free(admin);
     while (admin->ops != NULL) {
         struct sfi_admin_op *next = admin->ops->next;
-        op_free(admin->ops);
+        sfi_admin_op_free(admin->ops);
         admin->ops = next;
     }
     sf_free(client->broker->alloc, admin, sizeof *admin);

@@ -1,7 +1,5 @@
 #include "sim/kafka_producer.h"
 
-#include "sim/kafka_group.h"
-#include "sim/kafka_stray.h"
 #include "sim/random.h"
 
 static void command_free(struct sfi_producer *producer, struct sfi_command *command)
@@ -22,7 +20,7 @@ static void command_pop(struct sfi_producer *producer)
 
 /* ---------------------------------------------------------------- how commands end */
 
-static void transaction_reset(struct sfi_producer *producer)
+void sfi_producer_transaction_reset(struct sfi_producer *producer)
 {
     for (struct sfi_outbox *outbox = producer->outboxes; outbox != NULL; outbox = outbox->next)
         outbox->is_added = outbox->is_written = false;
@@ -32,7 +30,7 @@ static void transaction_reset(struct sfi_producer *producer)
 }
 
 /* Tell the outcome of the first command and forget it. */
-static void command_end(struct sfi_producer *producer, enum sf_status status, enum sf_outcome outcome)
+void sfi_producer_command_end(struct sfi_producer *producer, enum sf_status status, enum sf_outcome outcome)
 {
     struct sfi_command *command = producer->command_head;
     struct sf_producer_event event = {.status = status, .tag = command->tag, .end_sends = command->end_sends};
@@ -58,7 +56,7 @@ static void command_end(struct sfi_producer *producer, enum sf_status status, en
 static void end_over(struct sfi_producer *producer, enum sf_status status)
 {
     bool was_sent = producer->command_head->end_sends > 0;
-    command_end(producer, status, was_sent ? SF_OUTCOME_UNKNOWN : SF_OUTCOME_NOT_COMMITTED);
+    sfi_producer_command_end(producer, status, was_sent ? SF_OUTCOME_UNKNOWN : SF_OUTCOME_NOT_COMMITTED);
 }
 
 void sfi_producer_over(struct sfi_producer *producer, enum sf_status status, const char *text)
@@ -92,127 +90,6 @@ void sfi_producer_fail(struct sfi_producer *producer, enum sf_status status)
                                                             .text = "a record was not delivered"});
 }
 
-/* ---------------------------------------------------------------- at the broker */
-
-static enum sfi_result apply_offsets(struct sfi_producer *producer, const struct sfi_command *command)
-{
-    enum sfi_result result = sfi_txn_touch(&producer->session);
-    if (result != SFI_OK) return result;
-    struct sfi_coord *coord = producer->session.coord;
-    struct sfi_group *group = sfi_group_get(coord->broker, producer->group);
-    coord->has_offsets = true;
-    if (command->token.id != 0 && !sfi_group_accepts(group, command->token)) return SFI_STALE_MEMBER;
-    for (uint32_t i = 0; i < command->commit_count; i++) sfi_offsets_pend(group, coord->txn, &command->commits[i]);
-    return SFI_OK;
-}
-
-static enum sfi_result apply(struct sfi_producer *producer, const struct sfi_command *command)
-{
-    producer->answered = producer->session;
-    switch (command->kind) {
-    case SFI_COMMAND_INIT:
-        return sfi_txn_init(sfi_coord_get(producer->client.broker, producer->transactional_id),
-                            producer->txn_timeout_ms * 1000, &producer->answered);
-    case SFI_COMMAND_OFFSETS: return apply_offsets(producer, command);
-    case SFI_COMMAND_COMMIT: return sfi_txn_end(&producer->answered, true);
-    case SFI_COMMAND_ABORT: return sfi_txn_end(&producer->answered, false);
-    case SFI_COMMAND_FLUSH: break;
-    }
-    assert(false);
-    return SFI_INVALID;
-}
-
-static enum sf_sim_kafka_request request_kind(const struct sfi_command *command)
-{
-    switch (command->kind) {
-    case SFI_COMMAND_INIT: return SF_SIM_KAFKA_REQUEST_INIT;
-    case SFI_COMMAND_OFFSETS: return SF_SIM_KAFKA_REQUEST_OFFSETS;
-    case SFI_COMMAND_COMMIT: return SF_SIM_KAFKA_REQUEST_END_COMMIT;
-    case SFI_COMMAND_ABORT:
-    case SFI_COMMAND_FLUSH: break;
-    }
-    return SF_SIM_KAFKA_REQUEST_END_ABORT;
-}
-
-/* A fault keeps this sending of the request from being applied now; it is sent again. */
-static bool request_is_lost(struct sfi_producer *producer, const struct sfi_command *command,
-                            const struct sf_sim_kafka_fault *fault)
-{
-    int64_t timeout_us = producer->client.broker->config.request_timeout_us;
-    if (fault->effect == SF_SIM_KAFKA_ANSWER_LOST) return false;
-    bool is_end = command->kind == SFI_COMMAND_COMMIT || command->kind == SFI_COMMAND_ABORT;
-    if (fault->effect == SF_SIM_KAFKA_DELAYED && is_end)
-        sfi_stray_send(producer->client.broker, &producer->session, command->kind == SFI_COMMAND_COMMIT,
-                       fault->delay_us);
-    sfi_timer_send(&producer->request, timeout_us, SF_SIM_FATE_NORMAL);
-    return true;
-}
-
-static void request_fn(void *ctx)
-{
-    struct sfi_producer *producer = ctx;
-    struct sfi_client *client = &producer->client;
-    struct sfi_command *command = producer->command_head;
-    const struct sf_sim_kafka_config *config = &client->broker->config;
-    struct sf_sim_kafka_fault fault = {.effect = SF_SIM_KAFKA_LOST};
-    bool has_fault = !producer->is_late && sfi_broker_take_fault(client->broker, producer->transactional_id,
-                                                                 request_kind(command), &fault);
-    producer->is_late = has_fault && fault.effect == SF_SIM_KAFKA_DELAYED && sfi_client_is_live(client) &&
-                        fault.delay_us < config->request_timeout_us;
-    if (producer->is_late) {
-        sfi_timer_send(&producer->request, fault.delay_us, SF_SIM_FATE_NORMAL);
-        return;
-    }
-    if (command->kind == SFI_COMMAND_COMMIT || command->kind == SFI_COMMAND_ABORT) command->end_sends++;
-    if (has_fault && request_is_lost(producer, command, &fault)) return;
-    producer->result = apply(producer, command);
-    if (command->fate == SF_SIM_FATE_DIE_APPLIED) sfi_client_die(client);
-    if (!sfi_client_is_live(client)) return;
-    if (producer->result == SFI_WAIT)
-        sfi_broker_park(client->broker, &producer->parked);
-    else if (has_fault)
-        sfi_timer_send(&producer->request, config->request_timeout_us, SF_SIM_FATE_NORMAL);
-    else
-        sfi_timer_arm(&producer->answer, sfi_client_leg_us(client, config->commit, SF_SIM_DOMAIN_KAFKA_ANSWER));
-}
-
-static void parked_retry(void *ctx)
-{
-    struct sfi_producer *producer = ctx;
-    sfi_timer_send(&producer->request, producer->client.broker->config.retry_us, SF_SIM_FATE_NORMAL);
-}
-
-/* ---------------------------------------------------------------- answers */
-
-static void answer_ok(struct sfi_producer *producer, enum sfi_command_kind kind)
-{
-    producer->session = producer->answered;
-    if (kind == SFI_COMMAND_OFFSETS) producer->is_offsets_added = true;
-    if (kind == SFI_COMMAND_INIT) producer->state = SFI_SESSION_READY;
-    command_end(producer, SF_OK, SF_OUTCOME_COMMITTED);
-    if (kind == SFI_COMMAND_COMMIT || kind == SFI_COMMAND_ABORT) transaction_reset(producer);
-}
-
-static void answer_fn(void *ctx)
-{
-    struct sfi_producer *producer = ctx;
-    enum sfi_command_kind kind = producer->command_head->kind;
-    switch (producer->result) {
-    case SFI_OK: answer_ok(producer, kind); break;
-    case SFI_STALE_MEMBER:
-        producer->is_offsets_added = true; /* the transaction has begun, but holds none */
-        if (producer->failure == SF_OK) producer->failure = SF_E_TXN;
-        command_end(producer, SF_E_TXN, SF_OUTCOME_NOT_COMMITTED);
-        break;
-    case SFI_FENCED: sfi_producer_over(producer, SF_E_SESSION, "the epoch is old"); return;
-    case SFI_INVALID: sfi_producer_over(producer, SF_E_SESSION, "not in this state of the transaction"); return;
-    case SFI_WAIT:
-    case SFI_TOO_LARGE:
-    case SFI_UNKNOWN_TOPIC: assert(false); break;
-    }
-    sfi_producer_pump(producer);
-}
-
 /* ---------------------------------------------------------------- one command after the other */
 
 static bool is_known_to_broker(const struct sfi_producer *producer)
@@ -234,7 +111,7 @@ static void request_send(struct sfi_producer *producer)
 static void end_local(struct sfi_producer *producer, enum sf_status status, enum sf_outcome outcome)
 {
     if (producer->command_head->fate != SF_SIM_FATE_NORMAL) sfi_client_die(&producer->client);
-    command_end(producer, status, outcome);
+    sfi_producer_command_end(producer, status, outcome);
 }
 
 /* True if the first command ended here. */
@@ -257,14 +134,14 @@ static bool command_step(struct sfi_producer *producer)
         if (sfi_outboxes_busy(producer)) return false;
         if (is_known_to_broker(producer)) break;
         end_local(producer, SF_OK, SF_OUTCOME_COMMITTED);
-        transaction_reset(producer);
+        sfi_producer_transaction_reset(producer);
         return true;
     case SFI_COMMAND_ABORT:
         if (!was_started) sfi_outboxes_purge(producer);
         if (sfi_outboxes_busy(producer)) return false;
         if (is_known_to_broker(producer)) break;
         end_local(producer, SF_OK, SF_OUTCOME_NOT_COMMITTED);
-        transaction_reset(producer);
+        sfi_producer_transaction_reset(producer);
         return true;
     case SFI_COMMAND_FLUSH:
         if (sfi_outboxes_busy(producer)) return false;
@@ -453,9 +330,9 @@ struct sf_producer sfi_producer_open(struct sfi_handle *handle, const struct sf_
     *producer = (struct sfi_producer){.txn_timeout_ms = config->txn_timeout_ms,
                                       .queue_bytes_max = config->queue_bytes_max};
     sfi_client_init(&producer->client, &client_ops, handle, config->waker);
-    sfi_timer_init(&producer->request, &producer->client, request_fn);
-    sfi_timer_init(&producer->answer, &producer->client, answer_fn);
-    producer->parked = (struct sfi_parked){.retry = parked_retry, .ctx = producer};
+    sfi_timer_init(&producer->request, &producer->client, sfi_producer_request_fn);
+    sfi_timer_init(&producer->answer, &producer->client, sfi_producer_answer_fn);
+    producer->parked = (struct sfi_parked){.retry = sfi_producer_retry, .ctx = producer};
     if (config->group != NULL) producer->group = sfi_strdup(broker->alloc, config->group);
     if (config->transactional_id != NULL)
         producer->transactional_id = sfi_strdup(broker->alloc, config->transactional_id);

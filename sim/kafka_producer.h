@@ -121,6 +121,16 @@ void sfi_producer_over(struct sfi_producer *producer, enum sf_status status, con
 /* The open transaction can only be aborted. */
 void sfi_producer_fail(struct sfi_producer *producer, enum sf_status status);
 
+/* Tell the outcome of the first command and forget it. */
+void sfi_producer_command_end(struct sfi_producer *producer, enum sf_status status, enum sf_outcome outcome);
+/* The transaction is over: ready for the next. */
+void sfi_producer_transaction_reset(struct sfi_producer *producer);
+
+/* kafka_producer_request.c; ctx is the producer */
+void sfi_producer_request_fn(void *ctx);
+void sfi_producer_answer_fn(void *ctx);
+void sfi_producer_retry(void *ctx);
+
 /* kafka_producer_notes.c */
 void sfi_producer_note(struct sfi_producer *producer, const struct sf_producer_event *event);
 /* The same with the tracked partitions written to; clears what was written. */
