@@ -186,11 +186,6 @@ static void serve(struct sfi_kafka_admin *admin)
 
 static void admin_free(struct sfi_kafka_admin *admin)
 {
-    while (admin->asks != NULL) {
-        struct sfi_kafka_ask *next = admin->asks->next;
-        ask_free(admin->asks);
-        admin->asks = next;
-    }
     reply_free(admin->replies);
     reply_free(admin->told);
     sfi_kafka_link_deinit(&admin->link);
@@ -206,6 +201,11 @@ static void *admin_side(void *arg)
     pthread_mutex_lock(&admin->lock);
     serve(admin);
     pthread_mutex_unlock(&admin->lock);
+    while (admin->asks != NULL) {
+        struct sfi_kafka_ask *next = admin->asks->next;
+        ask_free(admin->asks);
+        admin->asks = next;
+    }
     rd_kafka_queue_destroy(admin->queue);
     rd_kafka_destroy(admin->stable);
     if (admin->latest != NULL) rd_kafka_destroy(admin->latest);

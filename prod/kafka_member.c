@@ -9,6 +9,8 @@
  *   assign, none            (none)         we, at once: a new generation with the same owner; the token is new
  *   revoke                  REVOKING       yield
  *   revoke, already lost    REVOKED        we, at once
+ *   fatal (a later holder   REVOKED where something was held, then FAILED
+ *   of the static name)
  *
  * Rebalance callbacks run inside poll, on the task's thread; after close on the helper's, which leaves the group.
  *
@@ -28,6 +30,7 @@
 
 struct member_event {
     enum sf_consumer_event_kind kind;
+    enum sf_status status;
     struct sf_tp *tps; /* owned */
     uint32_t tp_count;
 };
@@ -42,7 +45,7 @@ struct member {
     _Atomic bool is_ready;
     bool is_closing; /* written before the helper starts */
     bool is_settled; /* has been through a rebalance */
-    bool is_holder;  /* between GRANTED and yield or REVOKED */
+    rd_kafka_topic_partition_list_t *held; /* between GRANTED and yield or REVOKED; else NULL */
     bool is_failed, is_failure_told;
     struct sf_error failure;
     rd_kafka_topic_partition_list_t *revoking; /* asked for, not yet yielded */
@@ -60,12 +63,13 @@ static void on_ready(rd_kafka_t *rk, void *opaque)
     sf_waker_wake(member->waker);
 }
 
-static void member_push(struct member *member, enum sf_consumer_event_kind kind,
+static void member_push(struct member *member, enum sf_consumer_event_kind kind, enum sf_status status,
                         const rd_kafka_topic_partition_list_t *list)
 {
     assert(member->event_count < EVENTS_MAX);
     struct member_event *event = &member->events[member->event_count++];
     event->kind = kind;
+    event->status = status;
     event->tps = sfi_kafka_alloc((size_t)list->cnt * sizeof *event->tps);
     event->tp_count = 0;
     for (int i = 0; i < list->cnt; i++) {
@@ -82,14 +86,21 @@ static void assign(rd_kafka_t *rk, bool is_add, const rd_kafka_topic_partition_l
     if (error != NULL) rd_kafka_error_destroy(error); /* the group has moved on: the next rebalance says how */
 }
 
+static void list_drop(rd_kafka_topic_partition_list_t **list)
+{
+    if (*list != NULL) rd_kafka_topic_partition_list_destroy(*list);
+    *list = NULL;
+}
+
 static void member_granted(struct member *member, rd_kafka_topic_partition_list_t *list)
 {
     for (int i = 0; i < list->cnt; i++) list->elems[i].offset = RD_KAFKA_OFFSET_END;
     assign(member->rk, true, list);
     if (list->cnt == 0) return;
     (void)rd_kafka_pause_partitions(member->rk, list);
-    member->is_holder = true;
-    member_push(member, SF_CONSUMER_GRANTED, list);
+    list_drop(&member->held);
+    member->held = rd_kafka_topic_partition_list_copy(list);
+    member_push(member, SF_CONSUMER_GRANTED, SF_OK, list);
 }
 
 static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic_partition_list_t *list, void *opaque)
@@ -103,16 +114,15 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic
         member_granted(member, list);
     } else if (rd_kafka_assignment_lost(rk)) {
         assign(rk, false, list);
-        if (member->revoking != NULL) rd_kafka_topic_partition_list_destroy(member->revoking);
-        member->revoking = NULL;
-        if (member->is_holder) member_push(member, SF_CONSUMER_REVOKED, list);
-        member->is_holder = false;
+        list_drop(&member->revoking);
+        if (member->held != NULL) member_push(member, SF_CONSUMER_REVOKED, SF_OK, list);
+        list_drop(&member->held);
     } else if (list->cnt == 0) {
         assign(rk, false, list);
     } else {
         assert(member->revoking == NULL); /* the library waits for the first to be answered */
         member->revoking = rd_kafka_topic_partition_list_copy(list);
-        member_push(member, SF_CONSUMER_REVOKING, list);
+        member_push(member, SF_CONSUMER_REVOKING, SF_OK, list);
     }
 }
 
@@ -121,6 +131,9 @@ static void member_fail(struct member *member, enum sf_status status, const char
     if (member->is_failed) return;
     member->is_failed = true;
     (void)sfi_kafka_fail(&member->failure, status, "%s", text);
+    if (member->held != NULL) member_push(member, SF_CONSUMER_REVOKED, status, member->held);
+    list_drop(&member->held);
+    list_drop(&member->revoking);
 }
 
 static void on_error(rd_kafka_t *rk, int err, const char *reason, void *opaque)
@@ -170,7 +183,7 @@ static uint32_t member_poll(void *self, struct sf_consumer_event *events_out, ui
     while (count < cap && count < member->event_count) {
         const struct member_event *event = &member->events[count];
         events_out[count] = (struct sf_consumer_event){
-            .kind = event->kind, .status = SF_OK, .tps = event->tps, .tp_count = event->tp_count};
+            .kind = event->kind, .status = event->status, .tps = event->tps, .tp_count = event->tp_count};
         member->told[member->told_count++] = event->tps;
         count++;
     }
@@ -178,7 +191,6 @@ static uint32_t member_poll(void *self, struct sf_consumer_event *events_out, ui
     member->event_count -= count;
     if (member->is_failed && !member->is_failure_told && count < cap && member->event_count == 0) {
         member->is_failure_told = true;
-        member->is_holder = false;
         events_out[count++] = (struct sf_consumer_event){
             .kind = SF_CONSUMER_FAILED, .status = member->failure.status, .text = member->failure.text};
     }
@@ -191,7 +203,7 @@ static uint32_t member_poll(void *self, struct sf_consumer_event *events_out, ui
 static struct sf_member_token member_token(void *self)
 {
     struct member *member = self;
-    if (!member->is_holder || member->is_failed) return (struct sf_member_token){0};
+    if (member->held == NULL) return (struct sf_member_token){0};
     rd_kafka_consumer_group_metadata_t *metadata = rd_kafka_consumer_group_metadata(member->rk);
     if (metadata == NULL) return (struct sf_member_token){0};
     return (struct sf_member_token){sfi_kafka_token_put(member->kafka, member->shared, metadata)};
@@ -202,9 +214,8 @@ static void member_yield(void *self)
     struct member *member = self;
     if (member->revoking == NULL) return; /* lost meanwhile: REVOKED is on its way */
     assign(member->rk, false, member->revoking);
-    rd_kafka_topic_partition_list_destroy(member->revoking);
-    member->revoking = NULL;
-    member->is_holder = false;
+    list_drop(&member->revoking);
+    list_drop(&member->held);
 }
 
 static uint32_t no_partitions(void *self, struct sf_tp tp, int64_t offset)
@@ -231,7 +242,8 @@ static void member_free(struct member *member)
 {
     events_told(member);
     for (uint32_t i = 0; i < member->event_count; i++) free(member->events[i].tps);
-    if (member->revoking != NULL) rd_kafka_topic_partition_list_destroy(member->revoking);
+    list_drop(&member->revoking);
+    list_drop(&member->held);
     sfi_kafka_member_release(member->shared);
     sfi_kafka_link_deinit(&member->link);
     free(member);
@@ -262,6 +274,8 @@ static void *member_leave(void *arg)
     member->shared->rk = NULL;
     pthread_mutex_unlock(&member->shared->lock);
     if (member->revoking != NULL) assign(member->rk, false, member->revoking);
+    list_drop(&member->revoking); /* lists that came from the library hold partitions: destroying would never end */
+    list_drop(&member->held);
     rd_kafka_queue_destroy(member->queue);
     if (member_settle(member)) {
         (void)rd_kafka_consumer_close(member->rk);

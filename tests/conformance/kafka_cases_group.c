@@ -92,8 +92,8 @@ void later_holder_of_a_static_name_wins(void **state)
     (void)stage(world);
     struct kafka_owner *a = member_granted(world, 0, "one");
     struct kafka_owner *b = member_granted(world, 1, "one");
-    kafka_owner_wait_failed(a);
-    CHECK_EQ(sf_status_class(a->failed), SF_CLASS_FENCED);
+    kafka_owner_wait_lost(a);
+    CHECK_EQ(sf_status_class(a->lost), SF_CLASS_FENCED);
     CHECK_EQ(kafka_owner_token(a).id, 0);
     CHECK(b->is_owner);
 }

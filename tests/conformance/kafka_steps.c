@@ -293,10 +293,11 @@ static void owner_pump(void *client)
             owner->revoking_count++;
         } else if (events[i].kind == SF_CONSUMER_REVOKED) {
             owner->is_owner = false;
+            owner->lost = events[i].status;
             owner->revoked_count++;
         } else if (events[i].kind == SF_CONSUMER_FAILED) {
             owner->is_owner = false;
-            owner->failed = events[i].status;
+            owner->lost = events[i].status;
         }
     }
 }
@@ -334,9 +335,9 @@ static bool is_owner(void *arg)
     return ((struct kafka_owner *)arg)->is_owner;
 }
 
-static bool has_owner_failed(void *arg)
+static bool has_lost(void *arg)
 {
-    return ((struct kafka_owner *)arg)->failed != SF_OK;
+    return !((struct kafka_owner *)arg)->is_owner;
 }
 
 void kafka_owner_wait_granted(struct kafka_owner *owner)
@@ -344,9 +345,9 @@ void kafka_owner_wait_granted(struct kafka_owner *owner)
     kafka_wait(owner->world, is_owner, owner, "GRANTED");
 }
 
-void kafka_owner_wait_failed(struct kafka_owner *owner)
+void kafka_owner_wait_lost(struct kafka_owner *owner)
 {
-    kafka_wait(owner->world, has_owner_failed, owner, "FAILED of a member");
+    kafka_wait(owner->world, has_lost, owner, "REVOKED or FAILED");
 }
 
 struct sf_member_token kafka_owner_token(struct kafka_owner *owner)

@@ -130,14 +130,15 @@ struct kafka_owner {
     struct sf_consumer client;
     bool is_owner, is_revoking;
     uint32_t granted_count, revoking_count, revoked_count;
-    enum sf_status failed;
+    enum sf_status lost; /* of the last REVOKED or FAILED */
 };
 
 /* Member of group `group` (base) on topic `topic` (base); `instance` NULL: none. */
 struct kafka_owner *kafka_owner_open(struct kafka_world *world, uint32_t process, const char *group, const char *topic,
                                      const char *instance);
 void kafka_owner_wait_granted(struct kafka_owner *owner);
-void kafka_owner_wait_failed(struct kafka_owner *owner);
+/* REVOKED or FAILED. */
+void kafka_owner_wait_lost(struct kafka_owner *owner);
 struct sf_member_token kafka_owner_token(struct kafka_owner *owner);
 void kafka_owner_close(struct kafka_owner *owner);
 
