@@ -501,13 +501,13 @@ static const struct sf_consumer_ops consumer_ops = {.add = consumer_add,
 enum sf_status sfi_kafka_consumer_open(void *self, const struct sf_consumer_config *config,
                                        struct sf_consumer *consumer_out, struct sf_error *error)
 {
-    if (config->group == NULL || config->group[0] == '\0')
-        return sfi_kafka_fail(error, SF_E_ARG, "a consumer needs a group");
+    (void)error;
     struct sfi_kafka_consumer *consumer = sfi_kafka_alloc(sizeof *consumer);
     consumer->kafka = self;
     sfi_kafka_link_init(&consumer->link, self);
     consumer->waker = config->waker;
-    consumer->group = sfi_kafka_strdup(config->group);
+    /* The library wants a group of every consumer; one whose partitions are given by hand never joins it. */
+    consumer->group = sfi_kafka_strdup(config->group != NULL ? config->group : "sf-reader");
     consumer->purpose = sfi_kafka_strdup(config->purpose != NULL ? config->purpose : "consumer");
     consumer->is_read_committed = config->is_read_committed;
     consumer->has_headers = config->has_headers;

@@ -72,6 +72,8 @@ struct sf_engine {
     enum sf_end end;
     struct sf_error error;
     bool is_owner;
+    struct sf_mono_ts standby_at; /* still not owner then: somebody else is */
+    bool is_standby_told;
     bool is_revoking;
     bool is_in_doubt;          /* the fall-back at hand: outcome of `doubt_epoch` unknown */
     uint64_t doubt_epoch;

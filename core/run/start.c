@@ -6,6 +6,9 @@
 #include "core/text.h"
 #include "core/time/event_time.h"
 
+/* A group that nobody is in yet takes a moment, three seconds as brokers come, to name its first owner. */
+#define STANDBY_AFTER_US 5000000
+
 void sfi_start_fail(struct sf_engine *engine, const struct sf_step *step, enum sf_status status, const char *what,
                     const char *topic, const char *remedy)
 {
@@ -310,9 +313,15 @@ static bool become_owner(struct sf_engine *engine, const struct sf_step *step)
         sfi_spawn_commit(engine);
         sfi_tell_commit(engine, (struct sf_msg){.kind = SF_MSG_SESSION, .flags = SF_SESSION_JOIN});
         engine->phase = SF_PHASE_STANDBY;
+        engine->standby_at = sf_mono_add(step->now, STANDBY_AFTER_US);
         return true;
     }
-    if (!engine->is_owner) return false;
+    if (!engine->is_owner) {
+        if (engine->is_standby_told || sf_mono_elapsed_us(engine->standby_at, step->now) == 0) return false;
+        engine->is_standby_told = true;
+        sf_note(step->notes, SF_NOTE_STANDBY, SF_SUBJECT_NONE, 0, 0, 0, 0);
+        return false;
+    }
     sf_note(step->notes, SF_NOTE_OWNER, SF_SUBJECT_NONE, 0, 0, 0, 0);
     engine->phase = SF_PHASE_SETTLING;
     sfi_start_next(engine, SFI_START_SESSION);

@@ -1,0 +1,47 @@
+#include "prod/kafka_news.h"
+
+#include <string.h>
+
+void sf_prod_kafka_news_init(struct sf_prod_kafka_news *news, struct sf_prod_log *log)
+{
+    news->log = log;
+    atomic_init(&news->is_away, false);
+}
+
+static enum sf_prod_level level_of(int syslog_level)
+{
+    if (syslog_level <= 4) return SF_PROD_WARN;
+    return syslog_level <= 6 ? SF_PROD_DEBUG : SF_PROD_TRACE;
+}
+
+/* One `kafka:` section serves all clients. */
+static bool is_about_other_clients(const char *text)
+{
+    return strstr(text, " property and will be ignored by this ") != NULL;
+}
+
+static bool is_about_connections(const char *text)
+{
+    return strstr(text, "FAIL") != NULL || strstr(text, "brokers are down") != NULL;
+}
+
+void sf_prod_kafka_news_take(void *ctx, int level, const char *text)
+{
+    struct sf_prod_kafka_news *news = ctx;
+    if (is_about_other_clients(text)) level = 7;
+    if (level > 4 || !is_about_connections(text)) {
+        sf_prod_log_say(news->log, level_of(level), "kafka", text, NULL, 0);
+        return;
+    }
+    if (atomic_exchange(&news->is_away, true)) {
+        sf_prod_log_say(news->log, SF_PROD_DEBUG, "kafka", text, NULL, 0);
+        return;
+    }
+    sf_prod_log_say(news->log, SF_PROD_WARN, "broker-away", text, NULL, 0);
+}
+
+void sf_prod_kafka_news_answered(struct sf_prod_kafka_news *news)
+{
+    if (!atomic_load(&news->is_away) || !atomic_exchange(&news->is_away, false)) return;
+    sf_prod_log_say(news->log, SF_PROD_INFO, "broker-back", "the broker answers again", NULL, 0);
+}

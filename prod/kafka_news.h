@@ -1,0 +1,26 @@
+/*
+ * Kafka news: what the Kafka library says becomes log lines. Complaints about connections, which it repeats for as long
+ * as a broker is away, are said once, and once more when the broker has answered again.
+ *
+ * Threading: any thread.
+ */
+#ifndef SF_PROD_KAFKA_NEWS_H
+#define SF_PROD_KAFKA_NEWS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "prod/log.h"
+
+struct sf_prod_kafka_news {
+    struct sf_prod_log *log;
+    _Atomic bool is_away;
+};
+
+void sf_prod_kafka_news_init(struct sf_prod_kafka_news *news, struct sf_prod_log *log);
+/* As prod/kafka.h's `log`; `ctx` is the news. */
+void sf_prod_kafka_news_take(void *ctx, int level, const char *text);
+/* The broker has answered something. */
+void sf_prod_kafka_news_answered(struct sf_prod_kafka_news *news);
+
+#endif
