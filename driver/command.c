@@ -12,6 +12,7 @@ static const struct sf_driver_command *const commands[] = {
     &sf_driver_command_crashes,
     &sf_driver_command_check,
     &sf_driver_command_points,
+    &sf_driver_command_schema,
 };
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 

@@ -36,6 +36,7 @@ extern const struct sf_driver_command sf_driver_command_run;
 extern const struct sf_driver_command sf_driver_command_crashes;
 extern const struct sf_driver_command sf_driver_command_points;
 extern const struct sf_driver_command sf_driver_command_check;
+extern const struct sf_driver_command sf_driver_command_schema;
 
 /* The whole program. */
 int sf_driver_main(const struct sf_driver_io *io, int argc, char **argv);

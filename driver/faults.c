@@ -5,6 +5,7 @@
 #define DEAF_MS 30000 /* a former owner hears of its loss so much later */
 
 struct planned {
+    struct sfi_run *run;
     const struct sf_scenario_fault *spec;
     struct sf_driver_point point;
     int64_t begin_us; /* mono; INT64_MAX: at a point, or begun */
@@ -57,7 +58,7 @@ static void plan(struct sfi_faults *faults, uint32_t index)
     struct sfi_run *run = faults->run;
     const struct sf_scenario_fault *spec = &run->scenario->faults[index];
     struct planned *item = &faults->items[index];
-    *item = (struct planned){.spec = spec, .begin_us = INT64_MAX, .end_us = INT64_MAX};
+    *item = (struct planned){.run = run, .spec = spec, .begin_us = INT64_MAX, .end_us = INT64_MAX};
     if (spec->is_at_point)
         sf_driver_point_init(&item->point, &spec->point, run->plan,
                              sf_sim_draw(run->seed, SFI_DOMAIN_POINT, index, 0));
@@ -150,20 +151,24 @@ static bool crash(struct sfi_faults *faults, const struct sf_scenario_fault *spe
 /* The coordinator gives the open transaction up, so that an end that is sent again finds it aborted. */
 static void time_out(void *ctx)
 {
-    struct sfi_faults *faults = ctx;
-    (void)sf_sim_kafka_txn_timeout(faults->run->broker, faults->run->topology->application_id);
+    struct planned *item = ctx;
+    struct sfi_run *run = item->run;
+    item->has_fired = sf_sim_kafka_txn_timeout(run->broker, run->topology->application_id);
+    if (item->has_fired) sf_driver_history_line(&run->history, "world", "the transaction has timed out");
 }
 
-static bool plant_broker_fault(struct sfi_faults *faults, const struct sf_scenario_fault *spec)
+static bool plant_broker_fault(struct planned *item)
 {
-    struct sfi_run *run = faults->run;
+    struct sfi_run *run = item->run;
+    const struct sf_scenario_fault *spec = item->spec;
     struct sf_sim_kafka_fault fault = {
         .request = SF_SIM_KAFKA_REQUEST_END_COMMIT,
         .effect = spec->is_committed ? SF_SIM_KAFKA_ANSWER_LOST : SF_SIM_KAFKA_LOST,
         .count = 1,
     };
     sf_sim_kafka_fault(run->broker, &fault);
-    if (!spec->is_committed) (void)sf_sim_world_after(&run->world, 0, SFI_DOMAIN_POINT, time_out, faults);
+    if (!spec->is_committed)
+        (void)sf_sim_world_after(&run->world, run->request_timeout_us / 2, SFI_DOMAIN_POINT, time_out, item);
     struct sf_driver_event event = {
         .kind = SF_DRIVER_EVENT_BROKER,
         .name = spec->is_committed ? "the next commit takes effect and its answer is lost"
@@ -234,14 +239,15 @@ static bool take_over(struct sfi_faults *faults)
 }
 
 /* `process`: who crashes. */
-static bool fire(struct sfi_faults *faults, const struct sf_scenario_fault *spec, struct sfi_process *process)
+static bool fire(struct sfi_faults *faults, struct planned *item, struct sfi_process *process)
 {
     struct sfi_run *run = faults->run;
+    const struct sf_scenario_fault *spec = item->spec;
     switch (spec->kind) {
     case SF_SCENARIO_CRASH:
         return crash(faults, spec, process);
     case SF_SCENARIO_BROKER:
-        return plant_broker_fault(faults, spec);
+        return plant_broker_fault(item);
     case SF_SCENARIO_UNAVAILABLE:
     case SF_SCENARIO_LAG_UNKNOWN:
         set_mode(faults, spec, true);
@@ -284,7 +290,7 @@ void sfi_faults_due(struct sfi_run *run, struct sfi_faults *faults)
         }
         if (item->begin_us > run->world.mono_us) continue;
         item->begin_us = INT64_MAX;
-        item->has_fired = fire(faults, item->spec, sfi_process_owner(run));
+        item->has_fired = fire(faults, item, sfi_process_owner(run));
         if (item->has_fired && has_end(item->spec)) item->end_us = sfi_run_mono_us(run, item->spec->until_ms);
     }
 }
@@ -296,7 +302,7 @@ void sfi_faults_note(struct sfi_run *run, struct sfi_faults *faults, struct sf_s
         struct planned *item = &faults->items[i];
         if (!item->spec->is_at_point || item->has_fired) continue;
         if (!sf_driver_point_reached(&item->point, note, faults->lane_total)) continue;
-        item->has_fired = fire(faults, item->spec, sfi_process_of(run, instance));
+        item->has_fired = fire(faults, item, sfi_process_of(run, instance));
     }
 }
 

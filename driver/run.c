@@ -117,13 +117,21 @@ static uint64_t head_of(const struct sf_sim_digest *digest)
     return head;
 }
 
+static void follow_barriers(struct sfi_process *process, const struct sf_note *note)
+{
+    if (note->code == SF_NOTE_BARRIER_STAMPED) process->stamped = (uint64_t)note->args[0];
+    if (note->code == SF_NOTE_FELL_BACK) process->stamped = 0;
+}
+
 static void on_step(void *ctx, const struct sf_sim_step_record *record)
 {
     struct sfi_run *run = ctx;
     const struct sf_driver_checks_ops *checks = run->options->checks;
-    const struct sfi_process *process = sfi_process_of(run, record->instance);
-    for (uint32_t i = 0; i < record->notes->count && process != NULL; i++)
+    struct sfi_process *process = sfi_process_of(run, record->instance);
+    for (uint32_t i = 0; i < record->notes->count && process != NULL; i++) {
+        follow_barriers(process, &record->notes->items[i]);
         sf_driver_history_note(&run->history, &process->instance, record->task->name, &record->notes->items[i]);
+    }
     if (checks != NULL && checks->stepped != NULL) checks->stepped(run->checks, record);
     struct sf_driver_trail *trail = run->options->trail;
     if (trail == NULL) return;
@@ -156,6 +164,7 @@ static void build_broker(struct sfi_run *run)
     config.session_timeout_us = run->topology->settings.session_timeout_ms * 1000;
     if (world->has_fetch_latency) config.fetch = latency_of(&world->fetch_latency);
     if (world->has_commit_latency) config.commit = latency_of(&world->commit_latency);
+    run->request_timeout_us = config.request_timeout_us;
     run->broker = sf_sim_kafka_new(&run->world, &config);
     for (uint32_t i = 0; i < run->scenario->topic_count; i++) {
         const struct sf_scenario_topic *topic = &run->scenario->topics[i];
@@ -346,12 +355,15 @@ static bool has_read_all(const struct sfi_run *run, const struct sfi_process *pr
     return true;
 }
 
-/* Nothing is owed: all is dispatched, no barrier is due, no commit runs. */
+/* Nothing is owed: all is dispatched, no barrier is due, no commit runs. Where barriers fall only as listed, one may
+ * well be due for ever: then it is enough that all is dispatched and those that were fixed have committed. */
 static bool is_settled(struct sfi_run *run)
 {
     const struct sfi_process *process = sfi_process_owner(run);
-    if (process == NULL || process->engine == NULL || !sf_engine_is_settled(process->engine)) return false;
-    return has_read_all(run, process);
+    if (process == NULL || process->engine == NULL) return false;
+    if (sf_engine_phase(process->engine) != SF_PHASE_RUNNING || !has_read_all(run, process)) return false;
+    if (sf_engine_is_settled(process->engine)) return true;
+    return run->view.is_barrier_manual && process->stamped <= sf_engine_epoch(process->engine);
 }
 
 /* An engine that was starting when the stop came, or that crashed in it, is asked once it has caught up: asked earlier

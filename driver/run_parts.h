@@ -34,6 +34,7 @@ struct sfi_process {
     uint32_t machine;
     bool is_over;
     bool is_stopping;                   /* asked to stop gracefully */
+    uint64_t stamped;                   /* newest barrier that it has fixed and not fallen back from; 0: none */
     bool has_ended;                     /* the engine told its end; it is taken down after the step */
     enum sf_end end;
     struct sf_error error;
@@ -82,6 +83,7 @@ struct sfi_run {
     struct sfi_expect *expect;
     struct sfi_outputs *outputs;
     uint64_t instant_steps_max;
+    int64_t request_timeout_us;  /* of the broker's clients */
     uint32_t barrier_at;         /* next of the listed barriers */
     bool is_shown;               /* --watermarks-at has been */
     int64_t idle_since_us;       /* when the last thing listed happened */
