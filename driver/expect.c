@@ -20,8 +20,7 @@ struct sfi_expect {
 
 static void add(struct sfi_expect *expect, const struct sfi_run *run, enum kind kind, uint32_t index, int64_t at_ms)
 {
-    /* A crash that the scenario does not know of moves everything that comes after it. */
-    if (at_ms == SF_SCENARIO_UNUSED || run->options->crash.command != SF_SIM_COMMAND_NONE) return;
+    if (at_ms == SF_SCENARIO_UNUSED || sfi_run_is_disturbed(run)) return;
     expect->items[expect->count++] = (struct instant){kind, index, sfi_run_mono_us(run, at_ms)};
 }
 

@@ -1,6 +1,6 @@
 /*
- * Parts of a run, shared by the files that make it up (run.c, process.c, feed.c, faults.c, expect.c, outputs.c).
- * Private to driver.
+ * Parts of a run, shared by the files that make it up (run.c, run_build.c, process.c, feed.c, faults.c,
+ * expect.c, outputs.c). Private to driver.
  */
 #ifndef SF_DRIVER_RUN_PARTS_H
 #define SF_DRIVER_RUN_PARTS_H
@@ -103,8 +103,20 @@ void sfi_run_fail(struct sfi_run *run, const char *rule, const char *subject, co
                   const char *actual);
 /* Tells the checks and the history. */
 void sfi_run_happened(struct sfi_run *run, const struct sf_driver_event *event);
+/* By a crash that the scenario does not know of: it moves whatever comes after it, so what the scenario says of
+ * instants, epochs and its own faults is not judged. */
+static inline bool sfi_run_is_disturbed(const struct sfi_run *run)
+{
+    return run->options->crash.command != SF_SIM_COMMAND_NONE;
+}
 /* Virtual milliseconds since the first instant as mono time. */
 int64_t sfi_run_mono_us(const struct sfi_run *run, int64_t since_start_ms);
+
+/* --- run_build.c: the world of a run, and what its scheduler calls */
+
+/* False: the report says what cannot be. Tear down in either case; it also takes the run's digest. */
+bool sfi_run_build(struct sfi_run *run);
+void sfi_run_tear_down(struct sfi_run *run);
 
 /* --- process.c */
 
