@@ -1,8 +1,6 @@
 #include "core/run/persist.h"
 
-#include "core/hash.h"
 #include "core/note.h"
-#include "core/state/changelog.h"
 
 /* A block's content, kept until its epoch has committed. */
 struct held {
@@ -102,13 +100,11 @@ static void hand_over_wire(struct sf_persist *persist, const struct sf_wire *wir
     assert(target->kind == SF_TARGET_CHANGELOG);
     struct sf_slice key = {.data = sf_wire_key(wire), .len = sf_wire_len(wire->key_len)};
     struct sf_slice value = {.data = sf_wire_value(wire), .len = sf_wire_len(wire->value_len)};
-    struct sf_row_key row;
     const char *reason;
-    enum sf_status status = sf_row_key_read(key, 1, &row, &reason);
+    enum sf_status status = sf_local_writer_record(writer_of(persist), target->index, persist->config.is_packed, key,
+                                                   value, &reason);
     assert(status == SF_OK); /* a lane of ours made it */
-    if (status != SF_OK) return;
-    sf_local_writer_put(writer_of(persist), target->index, row.start,
-                        sf_hash64(row.record_key.data, row.record_key.len), row.record_key, value);
+    (void)status;
 }
 
 static void hand_over_position(struct sf_persist *persist, const struct sf_position *position)

@@ -4,6 +4,7 @@
 #include "core/note.h"
 #include "core/state/changelog.h"
 #include "core/state/local_layout.h"
+#include "core/state/packed.h"
 #include "core/text.h"
 
 #define BATCH_RECORDS 4096u
@@ -186,6 +187,8 @@ static bool take_local(struct sf_restore *restore, struct sf_store_slice key, st
     uint32_t len = sf_row_key_write(restore->row_key, row.record_key.data, row.record_key.len, row.start);
     static const uint8_t empty[1];
     struct sf_restored restored = {.store = row.store,
+                                   .is_local = true,
+                                   .hash = sf_hash64(row.record_key.data, row.record_key.len),
                                    .key = {.data = restore->row_key, .len = len},
                                    .value = {.data = value.len > 0 ? value.data : empty, .len = value.len}};
     const char *reason = "";
@@ -292,28 +295,37 @@ static uint32_t log_of(struct sf_restore *restore, struct sf_tp tp)
     return 0;
 }
 
-/* The writer gets what the sink has found good. */
-static void keep_row(struct sf_restore *restore, const struct sf_restored *restored)
+/* Which lane a record of either format belongs to. */
+static enum sf_status hash_of(const struct sf_restore_log *log, struct sf_slice key, uint64_t *hash_out,
+                              const char **reason_out)
 {
-    struct sf_row_key key;
-    const char *reason;
-    if (sf_row_key_read(restored->key, 1, &key, &reason) != SF_OK) return;
-    sf_local_writer_put(restore->config.writer, restored->store, key.start,
-                        sf_hash64(key.record_key.data, key.record_key.len), key.record_key, restored->value);
+    if (log->is_packed) {
+        struct sf_packed_key packed;
+        enum sf_status status = sf_packed_key_read(key, &packed, reason_out);
+        if (status == SF_OK) *hash_out = packed.group;
+        return status;
+    }
+    struct sf_row_key row;
+    enum sf_status status = sf_row_key_read(key, 1, &row, reason_out);
+    if (status == SF_OK) *hash_out = sf_hash64(row.record_key.data, row.record_key.len);
+    return status;
 }
 
+/* The writer gets what the sink has found good. */
 static bool take_record(struct sf_restore *restore, const struct sf_record *record)
 {
     const struct sf_restore_log *log = &restore->logs[restore->batch_log];
-    struct sf_restored restored = {
-        .store = log->store, .is_packed = log->is_packed, .key = record->key, .value = record->value};
+    struct sf_restored restored = {.store = log->store, .key = record->key, .value = record->value};
     const char *reason = "";
-    enum sf_status status = restore->config.sink(restore->config.sink_ctx, &restored, &reason);
+    enum sf_status status = hash_of(log, record->key, &restored.hash, &reason);
+    if (status == SF_OK) status = restore->config.sink(restore->config.sink_ctx, &restored, &reason);
+    if (status == SF_OK && restore->config.writer != NULL)
+        status = sf_local_writer_record(restore->config.writer, log->store, log->is_packed, record->key,
+                                        record->value, &reason);
     if (status != SF_OK) {
         fail_at(restore, status, log->tp, record->offset, reason);
         return false;
     }
-    if (restore->config.writer != NULL) keep_row(restore, &restored);
     restore->rows++;
     return true;
 }

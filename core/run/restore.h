@@ -34,15 +34,17 @@ struct sf_restore_log {
     int64_t log_end;
 };
 
-/* A row or record for the window store of `store`; bytes borrowed until return. */
+/* A changelog record for the window store of `store` (sf_window_store_restore), or a row of the local store
+ * (sf_window_store_restore_local); bytes borrowed until return. */
 struct sf_restored {
     uint32_t store;
-    bool is_packed;        /* a packed record; else one row in the `rows` form, from the changelog or the local store */
+    bool is_local;
+    uint64_t hash;         /* of its record key, or any of its key group: says which lane (L2) */
     struct sf_slice key;
     struct sf_slice value; /* data NULL: gone */
 };
 
-/* SF_OK, or SF_E_CORRUPT with the reason. The owner finds the lane by sf_window_store_restore_hash. */
+/* SF_OK, or SF_E_CORRUPT with the reason. */
 typedef enum sf_status(sf_restore_fn)(void *ctx, const struct sf_restored *restored, const char **reason_out);
 
 struct sf_restore_config {

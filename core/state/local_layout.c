@@ -156,7 +156,7 @@ static uint64_t mix_number(uint64_t hash, int64_t number)
 
 uint64_t sf_local_identity(const struct sf_topology *topology)
 {
-    uint64_t hash = mix_text(0, topology->application_id);
+    uint64_t hash = mix_text(topology->settings.is_changelog_packed ? 1 : 0, topology->application_id);
     for (uint32_t i = 0; i < topology->step_count; i++) {
         const struct sf_step_spec *step = &topology->steps[i];
         if (step->kind != SF_STEP_AGGREGATE) continue;

@@ -1,7 +1,7 @@
 /*
  * Local layout: how rows, positions and the format stand in the one local store of an instance (core/io/store.h).
  *
- *     rows      store be16 | window start be64 | key group u8 | record key      value as in the changelog
+ *     rows      store be16 | window start be64 | key group u8 | record key      value as in the changelog (K5: a row's)
  *     meta      FF FF "format"                              version u8 | identity be64
  *               FF FF "pos" topic 00 partition be32         next offset of that changelog partition, be64
  *
@@ -68,7 +68,7 @@ void sf_local_format_write(uint8_t out[SF_LOCAL_FORMAT_BYTES], uint64_t identity
  * a format. SF_E_IO. */
 enum sf_status sf_local_format_check(struct sf_store store, uint64_t identity);
 
-/* Of the application's id and of its stores: number, name, window size, fields. */
+/* Of the application's id, the changelog format, and the stores: number, name, window size, fields. */
 uint64_t sf_local_identity(const struct sf_topology *topology);
 
 #endif

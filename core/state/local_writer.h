@@ -68,6 +68,10 @@ void sf_local_writer_put(struct sf_local_writer *writer, uint32_t store, int64_t
                          struct sf_slice record_key, struct sf_slice value);
 /* All rows of one key group of a window go. */
 void sf_local_writer_clear(struct sf_local_writer *writer, uint32_t store, int64_t start, uint32_t group);
+/* One changelog record of either format (K5), as puts, deletes and clears. SF_E_CORRUPT with a reason: not such a
+ * record; some of its rows may have been put. */
+enum sf_status sf_local_writer_record(struct sf_local_writer *writer, uint32_t store, bool is_packed,
+                                      struct sf_slice key, struct sf_slice value, const char **reason_out);
 /* The changelog partition has been put up to `offset`, exclusive; SF_OFFSET_UNKNOWN: no position is true any more. */
 void sf_local_writer_position(struct sf_local_writer *writer, uint32_t log, int64_t offset);
 

@@ -2,9 +2,10 @@
 
 static_assert(sizeof(struct sfi_row) == 48, "three of four pointers' worth of key fit beside the hash");
 
-void sfi_pools_init(struct sfi_pools *pools, struct sf_alloc alloc, size_t acc_bytes)
+void sfi_pools_init(struct sfi_pools *pools, struct sf_alloc alloc, size_t acc_bytes, bool has_units)
 {
     assert(acc_bytes % 8 == 0);
+    pools->has_units = has_units;
     pools->stride = sizeof(struct sfi_row) + acc_bytes;
     sfi_pool_init(&pools->rows, alloc, SFI_PANE_FIRST_ROWS * pools->stride);
     sfi_pool_init(&pools->index, alloc, SFI_INDEX_BASE_BYTES);
@@ -32,6 +33,7 @@ struct sfi_pane *sfi_pane_new(struct sfi_pools *pools, int64_t start)
     struct sfi_pane *pane = sf_calloc(pools->rows.alloc, 1, sizeof *pane);
     pane->start = start;
     index_make(pools, pane, 0);
+    if (pools->has_units) pane->units = sf_calloc(pools->rows.alloc, SF_KEY_GROUPS, sizeof *pane->units);
     return pane;
 }
 
@@ -44,7 +46,7 @@ static void far_pop(struct sfi_pools *pools, struct sfi_pane *pane)
 
 void sfi_pane_destroy(struct sfi_pools *pools, struct sfi_pane *pane)
 {
-    assert(pane->units == NULL);
+    if (pane->units != NULL) sf_cfree(pools->rows.alloc, pane->units, SF_KEY_GROUPS, sizeof *pane->units);
     while (pane->far != NULL) far_pop(pools, pane);
     for (uint32_t i = 0; i < sizeof pane->pieces / sizeof *pane->pieces && pane->pieces[i] != NULL; i++)
         sfi_pool_give(&pools->rows, pane->pieces[i], i);
@@ -144,6 +146,7 @@ struct sfi_row *sfi_pane_append(struct sfi_pools *pools, struct sfi_pane *pane, 
         memcpy(row->key.near, key, key_len);
     }
     index_put(pane, (uint32_t)(hash >> 32), number + 1);
+    if (pane->units != NULL) pane->units[sf_key_group(hash)].live++;
     pane->count++;
     return row;
 }
@@ -153,6 +156,7 @@ static void pop(struct sfi_pools *pools, struct sfi_pane *pane)
     uint32_t number = pane->count - 1;
     struct sfi_row *row = sfi_pane_row(pools, pane, number);
     index_remove(pane, index_find(pane, row->hash, number));
+    if (pane->units != NULL) pane->units[sf_key_group(row->hash)].live--;
     far_drop(pools, pane, row);
     pane->count = number;
     uint32_t piece = sfi_pane_piece(number);

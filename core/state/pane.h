@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 
+#include "core/hash.h"
 #include "core/state/pool.h"
 
 #define SFI_ROW_KEY_BYTES 24u        /* longer keys are kept apart */
@@ -55,9 +56,18 @@ struct sfi_pools {
     struct sfi_pool index;
     struct sfi_pool far;
     size_t stride;         /* bytes of a row with its accumulators */
+    bool has_units;        /* panes keep units */
 };
 
-struct sfi_unit; /* core/state/packed.h */
+/* Packed changelog: what it holds of one key group of a pane (core/state/packed.h). */
+struct sfi_unit {
+    uint32_t live;       /* rows of the pane in this group */
+    uint32_t first_slot; /* slots [first_slot, next_slot) are in the log */
+    uint32_t next_slot;
+    uint32_t part_count; /* of the image in the log; 0: none */
+    uint32_t since;      /* entries written since that image */
+    uint32_t mark;       /* of the epoch that has kept the unit's old state */
+};
 
 struct sfi_pane {
     int64_t start;
@@ -67,14 +77,18 @@ struct sfi_pane {
     uint32_t count;
     uint32_t sealed;       /* rows below this have been in the changelog */
     uint32_t undone;       /* rows that an undo is about to take away */
+    uint32_t planned;      /* packed changelog: mark of the epoch whose sealing has listed it */
+    uint32_t plan_from;    /* its changed rows in that list */
+    uint32_t plan_count;
     uint32_t detached;     /* mark of the epoch that expired it; 0: attached */
     struct sfi_pane *next; /* in that epoch's list */
+    struct sfi_pane *plan_next;
     struct sfi_far *far;
     struct sfi_unit *units; /* packed changelog: one per key group; else NULL */
     uint8_t *pieces[27];    /* rows: piece k holds SFI_PANE_FIRST_ROWS << k */
 };
 
-void sfi_pools_init(struct sfi_pools *pools, struct sf_alloc alloc, size_t acc_bytes);
+void sfi_pools_init(struct sfi_pools *pools, struct sf_alloc alloc, size_t acc_bytes, bool has_units);
 void sfi_pools_deinit(struct sfi_pools *pools);
 
 struct sfi_pane *sfi_pane_new(struct sfi_pools *pools, int64_t start);

@@ -18,7 +18,7 @@
 enum sfi_undo_kind {
     SFI_UNDO_CREATED,
     SFI_UNDO_IMAGE, /* followed by the old time and accumulators */
-    SFI_UNDO_UNIT   /* packed changelog: followed by the old unit; `row` is its key group */
+    SFI_UNDO_UNIT   /* packed changelog: followed by the unit as it was; `row` is its key group */
 };
 
 struct sfi_undo {

@@ -1,5 +1,6 @@
 #include "core/hash.h"
 #include "core/state/changelog.h"
+#include "core/state/packed.h"
 #include "core/state/window_store_impl.h"
 
 static void remove_row(struct sf_window_store *store, struct sfi_pane *pane, uint32_t number)
@@ -11,16 +12,16 @@ static void remove_row(struct sf_window_store *store, struct sfi_pane *pane, uin
     sfi_window_pane_free(store, pane);
 }
 
-static void put_row(struct sf_window_store *store, const struct sf_row_key *key, int64_t ts_ms)
+void sfi_window_restore_put(struct sf_window_store *store, int64_t start, struct sf_slice record_key, int64_t ts_ms)
 {
-    struct sfi_pane *pane = sfi_window_pane(store, key->start);
-    if (pane == NULL) pane = sfi_window_pane_make(store, key->start);
+    struct sfi_pane *pane = sfi_window_pane(store, start);
+    if (pane == NULL) pane = sfi_window_pane_make(store, start);
     store->last = pane;
-    uint64_t hash = sf_hash64(key->record_key.data, key->record_key.len);
-    uint32_t number = sfi_pane_find(&store->pools, pane, hash, key->record_key.data, key->record_key.len);
+    uint64_t hash = sf_hash64(record_key.data, record_key.len);
+    uint32_t number = sfi_pane_find(&store->pools, pane, hash, record_key.data, record_key.len);
     struct sfi_row *row;
     if (number == UINT32_MAX) {
-        row = sfi_pane_append(&store->pools, pane, hash, key->record_key.data, key->record_key.len);
+        row = sfi_pane_append(&store->pools, pane, hash, record_key.data, record_key.len);
         pane->sealed = pane->count;
         store->row_count++;
     } else {
@@ -30,27 +31,46 @@ static void put_row(struct sf_window_store *store, const struct sf_row_key *key,
     memcpy(row + 1, store->scratch, store->acc_bytes);
 }
 
+static void assert_nothing_open(struct sf_window_store *store)
+{
+    assert(store->epoch_count == 1 && store->running->log.bytes == 0 && store->running->expired == NULL);
+    store->touched = NULL;
+}
+
+static void remove_key(struct sf_window_store *store, const struct sf_row_key *key)
+{
+    struct sfi_pane *pane = sfi_window_pane(store, key->start);
+    if (pane == NULL) return;
+    uint64_t hash = sf_hash64(key->record_key.data, key->record_key.len);
+    uint32_t number = sfi_pane_find(&store->pools, pane, hash, key->record_key.data, key->record_key.len);
+    if (number != UINT32_MAX) remove_row(store, pane, number);
+}
+
 enum sf_status sf_window_store_restore(struct sf_window_store *store, struct sf_slice key, struct sf_slice value,
                                        const char **reason_out)
 {
-    assert(store->epoch_count == 1 && store->running->log.first == NULL && store->running->expired == NULL);
-    store->touched = NULL;
+    if (!store->is_packed) return sf_window_store_restore_local(store, key, value, reason_out);
+    assert_nothing_open(store);
+    return sfi_packed_restore(store, key, value, reason_out);
+}
+
+enum sf_status sf_window_store_restore_local(struct sf_window_store *store, struct sf_slice key, struct sf_slice value,
+                                             const char **reason_out)
+{
+    assert_nothing_open(store);
     struct sf_row_key row_key;
     enum sf_status status = sf_row_key_read(key, store->step->window.size_ms, &row_key, reason_out);
     if (status != SF_OK) return status;
     if (value.data == NULL) {
-        struct sfi_pane *pane = sfi_window_pane(store, row_key.start);
-        if (pane == NULL) return SF_OK;
-        uint64_t hash = sf_hash64(row_key.record_key.data, row_key.record_key.len);
-        uint32_t number =
-            sfi_pane_find(&store->pools, pane, hash, row_key.record_key.data, row_key.record_key.len);
-        if (number != UINT32_MAX) remove_row(store, pane, number);
+        remove_key(store, &row_key);
         return SF_OK;
     }
     int64_t ts_ms;
-    status = sf_row_value_read(value, store->aggregates, &ts_ms, store->scratch, reason_out);
+    status = store->is_packed ? sf_packed_value_read(value, row_key.start, &ts_ms, store->scratch, store->acc_count,
+                                                     reason_out)
+                              : sf_row_value_read(value, store->aggregates, &ts_ms, store->scratch, reason_out);
     if (status != SF_OK) return status;
-    put_row(store, &row_key, ts_ms);
+    sfi_window_restore_put(store, row_key.start, row_key.record_key, ts_ms);
     return SF_OK;
 }
 

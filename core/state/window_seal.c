@@ -8,8 +8,9 @@ void sf_window_store_seal_begin(struct sf_window_store *store)
     seal->is_open = true;
     seal->has_change = false;
     seal->cursor = sfi_undo_begin(&store->running->log);
-    seal->pane = store->running->expired;
+    seal->expired = store->running->expired;
     seal->row = 0;
+    if (store->is_packed) sfi_packed_seal_begin(store);
 }
 
 static void change_value(struct sf_window_store *store, const struct sfi_row *row)
@@ -63,12 +64,12 @@ static bool next_row(struct sf_window_store *store)
 static bool next_tombstone(struct sf_window_store *store)
 {
     struct sfi_seal *seal = &store->seal;
-    while (seal->pane != NULL && seal->row >= seal->pane->sealed) {
-        seal->pane = seal->pane->next;
+    while (seal->expired != NULL && seal->row >= seal->expired->sealed) {
+        seal->expired = seal->expired->next;
         seal->row = 0;
     }
-    if (seal->pane == NULL) return false;
-    change_key(store, seal->pane, sfi_pane_row(&store->pools, seal->pane, seal->row));
+    if (seal->expired == NULL) return false;
+    change_key(store, seal->expired, sfi_pane_row(&store->pools, seal->expired, seal->row));
     seal->row++;
     return true;
 }
@@ -77,7 +78,8 @@ bool sf_window_store_seal_next(struct sf_window_store *store, struct sf_change *
 {
     struct sfi_seal *seal = &store->seal;
     assert(seal->is_open);
-    if (!seal->has_change) seal->has_change = next_row(store) || next_tombstone(store);
+    if (!seal->has_change)
+        seal->has_change = store->is_packed ? sfi_packed_seal_next(store) : next_row(store) || next_tombstone(store);
     if (seal->has_change) *change_out = seal->change;
     return seal->has_change;
 }

@@ -1,3 +1,4 @@
+#include "core/state/packed.h"
 #include "core/state/window_store_impl.h"
 
 /* ------------------------------------------------------------------ life */
@@ -21,7 +22,9 @@ struct sf_window_store *sf_window_store_new(const struct sf_window_store_config 
     store->aggregates = config->aggregates;
     store->acc_count = sf_aggregates_count(config->aggregates);
     store->acc_bytes = store->acc_count * (uint32_t)sizeof(struct sf_acc);
-    sfi_pools_init(&store->pools, store->alloc, store->acc_bytes);
+    store->is_packed = config->is_packed;
+    store->schema = sf_packed_schema(config->step->aggregates, config->step->aggregate_count);
+    sfi_pools_init(&store->pools, store->alloc, store->acc_bytes, store->is_packed);
     sfi_pool_init(&store->undo_pool, store->alloc, SFI_UNDO_BYTES);
     store->scratch = sf_calloc(store->alloc, store->acc_count, sizeof *store->scratch);
     epoch_open(store, config->epoch);
@@ -50,6 +53,7 @@ void sf_window_store_destroy(struct sf_window_store *store)
     sf_free(store->alloc, store->panes, store->pane_capacity * sizeof *store->panes);
     sf_free(store->alloc, store->starts, store->pane_capacity * sizeof *store->starts);
     sf_cfree(store->alloc, store->scratch, store->acc_count, sizeof *store->scratch);
+    sfi_packed_deinit(store);
     sf_free(store->alloc, store->seal.key, store->seal.key_bytes);
     sf_free(store->alloc, store->seal.value, store->seal.value_bytes);
     sf_cfree(store->alloc, store, 1, sizeof *store);
@@ -310,6 +314,8 @@ static void undo_rows(struct sf_window_store *store, struct sfi_epoch *epoch)
                 shrinking = pane;
             }
             pane->undone++;
+        } else if (entry->kind == SFI_UNDO_UNIT) {
+            sfi_packed_undo(pane, entry);
         } else {
             struct sfi_row *row = sfi_pane_row(&store->pools, pane, entry->row);
             const int64_t *ts_ms = (const int64_t *)(const void *)(entry + 1);

@@ -35,6 +35,7 @@ struct sf_window_store_config {
     struct sf_alloc alloc;
     const struct sf_step_spec *step;        /* window and store; borrowed */
     const struct sf_aggregates *aggregates; /* the step's, compiled; borrowed */
+    bool is_packed;                         /* changelog format (K5): packed, else rows */
     uint64_t epoch;                         /* the running epoch */
 };
 
@@ -109,7 +110,10 @@ void sf_window_store_fall_back(struct sf_window_store *store, uint64_t cut, uint
  * `reason_out` says why; nothing has changed. A tombstone removes. Later records win. */
 enum sf_status sf_window_store_restore(struct sf_window_store *store, struct sf_slice key, struct sf_slice value,
                                        const char **reason_out);
-/* Which lane a changelog record belongs to: the hash of the record key inside the row key. */
+/* The same of a row from the local store: the key as in the `rows` format, the value in that of the store. */
+enum sf_status sf_window_store_restore_local(struct sf_window_store *store, struct sf_slice key, struct sf_slice value,
+                                             const char **reason_out);
+/* Which lane a record of the `rows` format belongs to: the hash of the record key inside the row key. */
 enum sf_status sf_window_store_restore_hash(struct sf_slice key, uint64_t *hash_out, const char **reason_out);
 
 uint64_t sf_window_store_rows(const struct sf_window_store *store);

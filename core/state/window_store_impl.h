@@ -29,13 +29,40 @@ struct sfi_seal {
     bool is_open;
     bool has_change; /* `change` waits to be accepted */
     struct sfi_undo_cursor cursor;
-    const struct sfi_pane *pane; /* expired: the one whose rows become tombstones */
+    struct sfi_pane *expired; /* the pane whose rows become tombstones */
     uint32_t row;
     struct sf_change change;
     uint8_t *key; /* buffers that only grow */
     size_t key_bytes;
     uint8_t *value;
     size_t value_bytes;
+};
+
+/* One unit that sealing writes: rows `from` … `from + count` of the list. */
+struct sfi_packed_work {
+    struct sfi_pane *pane;
+    uint32_t group;
+    uint32_t from;
+    uint32_t count;
+    bool is_image;
+    uint32_t slot_until; /* image: slots below are covered by it */
+    uint32_t part_until; /* image: parts that the one before had */
+};
+
+/* Where packed sealing stands. */
+struct sfi_packed_seal {
+    uint32_t *rows;   /* row numbers, unit by unit */
+    uint32_t row_count;
+    uint32_t row_capacity;
+    uint32_t *listed; /* changed rows, pane by pane */
+    uint32_t listed_capacity;
+    struct sfi_packed_work *works;
+    uint32_t work_count;
+    uint32_t work_capacity;
+    uint32_t work_at;
+    uint32_t row_at;  /* within the work */
+    uint32_t group;   /* expired panes: the unit at hand */
+    uint8_t key[16];
 };
 
 struct sf_window_store {
@@ -58,6 +85,9 @@ struct sf_window_store {
     struct sfi_epoch epochs[SF_EPOCHS_OPEN];
     uint32_t epoch_count;
     struct sfi_seal seal;
+    bool is_packed;
+    uint32_t schema; /* packed: of the fields */
+    struct sfi_packed_seal packed;
     struct sf_acc *scratch; /* one row's accumulators, for restore */
 };
 
@@ -76,6 +106,16 @@ static inline struct sf_window_row sfi_row_view(struct sfi_row *row, bool is_new
                                   .is_new = is_new};
 }
 
+/* Packed changelog (window_packed.c): the same as the public functions, for one format. */
+void sfi_packed_seal_begin(struct sf_window_store *store);
+bool sfi_packed_seal_next(struct sf_window_store *store);
+void sfi_packed_undo(struct sfi_pane *pane, const struct sfi_undo *entry);
+enum sf_status sfi_packed_restore(struct sf_window_store *store, struct sf_slice key, struct sf_slice value,
+                                  const char **reason_out);
+void sfi_packed_deinit(struct sf_window_store *store);
+
+/* The row of a restored key, with the accumulators in `scratch`. */
+void sfi_window_restore_put(struct sf_window_store *store, int64_t start, struct sf_slice record_key, int64_t ts_ms);
 /* The place of the first pane that starts at or after `start`. */
 uint32_t sfi_window_place(const struct sf_window_store *store, int64_t start);
 /* The attached pane of `start`, or NULL. */

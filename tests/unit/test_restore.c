@@ -21,6 +21,7 @@ static const struct sf_step_spec step_spec = {.name = "counts",
                                               .aggregate_count = 1,
                                               .store = {.name = "counts", .retention_ms = 200}};
 static struct sf_aggregates *aggregates;
+static bool is_packed; /* changelog format of the fixtures that are made */
 
 struct fixture {
     struct fake_kafka kafka;
@@ -43,7 +44,7 @@ static void init(struct fixture *f)
     fake_store_init(&f->fake);
     f->budget = 100;
     struct sf_window_store_config config = {
-        .alloc = sf_alloc_libc(), .step = &step_spec, .aggregates = aggregates, .epoch = 1};
+        .alloc = sf_alloc_libc(), .step = &step_spec, .aggregates = aggregates, .is_packed = is_packed, .epoch = 1};
     for (uint32_t i = 0; i < 2; i++) f->windows[i] = sf_window_store_new(&config);
 }
 
@@ -53,7 +54,8 @@ static struct fake_log *add_log(struct fixture *f, uint32_t store, const char *t
 {
     struct fake_log *log = fake_log_add(&f->kafka, topic, partition, start, end);
     struct sf_tp tp = {.topic = sf_kafka_topic(fake_kafka(&f->kafka), topic), .partition = partition};
-    f->logs[f->log_count] = (struct sf_restore_log){.tp = tp, .store = store, .log_start = start, .log_end = end};
+    f->logs[f->log_count] = (struct sf_restore_log){
+        .tp = tp, .store = store, .is_packed = is_packed, .log_start = start, .log_end = end};
     f->local_logs[f->log_count] = (struct sf_local_log){.topic = topic, .partition = partition};
     f->log_count++;
     return log;
@@ -80,7 +82,9 @@ static enum sf_status sink(void *ctx, const struct sf_restored *restored, const 
 {
     struct fixture *f = ctx;
     CHECK(restored->store < 2);
-    return sf_window_store_restore(f->windows[restored->store], restored->key, restored->value, reason_out);
+    struct sf_window_store *windows = f->windows[restored->store];
+    return restored->is_local ? sf_window_store_restore_local(windows, restored->key, restored->value, reason_out)
+                              : sf_window_store_restore(windows, restored->key, restored->value, reason_out);
 }
 
 static void start(struct fixture *f, bool has_store)
@@ -166,7 +170,7 @@ static void restart(struct fixture *f)
 {
     stop(f);
     struct sf_window_store_config config = {
-        .alloc = sf_alloc_libc(), .step = &step_spec, .aggregates = aggregates, .epoch = 1};
+        .alloc = sf_alloc_libc(), .step = &step_spec, .aggregates = aggregates, .is_packed = is_packed, .epoch = 1};
     for (uint32_t i = 0; i < 2; i++) {
         sf_window_store_destroy(f->windows[i]);
         f->windows[i] = sf_window_store_new(&config);
@@ -463,6 +467,79 @@ static void truncation_during_the_restore_fails_it(void **state)
     deinit(&f);
 }
 
+/* What a window store seals, as records of `log` from `offset` on; how many. */
+static uint32_t seal_into(struct sf_window_store *store, struct fake_log *log, int64_t offset)
+{
+    static uint8_t bytes[16384];
+    static uint32_t used;
+    uint32_t count = 0;
+    struct sf_change change;
+    sf_window_store_seal_begin(store);
+    while (sf_window_store_seal_next(store, &change)) {
+        if (used + change.key.len + change.value.len > sizeof bytes) used = 0;
+        struct sf_slice key = {.data = bytes + used, .len = change.key.len}, value = {0};
+        memcpy(bytes + used, change.key.data, change.key.len);
+        used += change.key.len;
+        if (change.value.data != NULL) {
+            value = (struct sf_slice){.data = bytes + used, .len = change.value.len};
+            memcpy(bytes + used, change.value.data, change.value.len);
+            used += change.value.len;
+        }
+        fake_log_put(log, offset + count, key, value);
+        count++;
+        sf_window_store_seal_accept(store);
+    }
+    return count;
+}
+
+static void touch(struct sf_window_store *store, int64_t window, const char *key)
+{
+    uint32_t len = (uint32_t)strlen(key);
+    struct sf_window_row row =
+        sf_window_store_touch(store, window, sf_hash64(key, len), (const uint8_t *)key, len);
+    row.accs[0].as.integer++;
+    sf_window_store_set_ts(store, window);
+}
+
+static void packed_changelog_is_restored_and_kept_and_cleared_locally_k5(void **state)
+{
+    (void)state;
+    is_packed = true;
+    struct fixture f;
+    init(&f);
+    struct fake_log *log = add_log(&f, 0, "log", 0, 0, 0);
+    struct sf_window_store *writer = sf_window_store_new(&(struct sf_window_store_config){
+        .alloc = sf_alloc_libc(), .step = &step_spec, .aggregates = aggregates, .is_packed = true, .epoch = 1});
+    const char *keys[] = {"a", "b", "c", "d", "e", "f"};
+    for (uint32_t i = 0; i < 6; i++) touch(writer, i % 2 * 250, keys[i]);
+    log->stable_end = 1 + seal_into(writer, log, 0);
+    sf_window_store_rotate(writer, 2);
+    restart(&f);
+    start(&f, true);
+    CHECK_EQ(run(&f), SF_RESTORE_DONE);
+    CHECK_EQ(sf_window_store_rows(f.windows[0]), 6);
+    flush(&f);
+    sf_window_store_committed(writer, 1);
+    sf_window_store_expire(writer, 200); /* [0, 10) goes */
+    touch(writer, 250, "b");
+    log->stable_end += seal_into(writer, log, log->stable_end);
+    restart(&f);
+    start(&f, true);
+    CHECK_EQ(run(&f), SF_RESTORE_DONE); /* local rows, then the rest of the log */
+    CHECK_EQ(sf_window_store_rows(f.windows[0]), 3);
+    CHECK_EQ(count_of(&f, 0, "b", 250), 2);
+    flush(&f);
+    log->record_count = 0; /* from local rows alone */
+    restart(&f);
+    start(&f, true);
+    CHECK_EQ(run(&f), SF_RESTORE_DONE);
+    CHECK_EQ(sf_window_store_rows(f.windows[0]), 3);
+    CHECK_EQ(count_of(&f, 0, "b", 250), 2);
+    sf_window_store_destroy(writer);
+    deinit(&f);
+    is_packed = false;
+}
+
 /* Every prefix of the batches that a crash may leave gives the same state once the rest is replayed. */
 static void any_prefix_of_batches_restores_to_the_same_state_case_102(void **state)
 {
@@ -518,6 +595,7 @@ int main(void)
         cmocka_unit_test(wipe_is_warned_of_with_both_offsets_k8),
         cmocka_unit_test(log_that_starts_above_zero_without_a_position_is_read_from_there_case_103),
         cmocka_unit_test(truncation_during_the_restore_fails_it),
+        cmocka_unit_test(packed_changelog_is_restored_and_kept_and_cleared_locally_k5),
         cmocka_unit_test(any_prefix_of_batches_restores_to_the_same_state_case_102),
     };
     struct sf_expression_error error;
