@@ -264,8 +264,11 @@ static bool compile_step(struct sf_flow *flow, struct sf_flow_step *step, struct
         if (!sf_aggregates_compile(spec->aggregates, spec->aggregate_count, alloc, &step->aggregates, error))
             return false;
         step->store = sf_window_store_new(
-            &(struct sf_window_store_config){
-            .alloc = alloc, .step = spec, .aggregates = step->aggregates, .epoch = flow->config.epoch});
+            &(struct sf_window_store_config){.alloc = alloc,
+                                             .step = spec,
+                                             .aggregates = step->aggregates,
+                                             .is_packed = flow->config.plan->topology->settings.is_changelog_packed,
+                                             .epoch = flow->config.epoch});
         return true;
     }
     if (spec->fields != NULL) {

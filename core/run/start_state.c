@@ -162,12 +162,11 @@ static enum sf_status on_restored(void *ctx, const struct sf_restored *restored,
 {
     struct sf_engine *engine = ctx;
     const struct sf_plan_step *plan = &engine->config.plan->steps[restored->store];
-    uint64_t hash = 0;
-    enum sf_status status = sf_window_store_restore_hash(restored->key, &hash, reason_out);
-    if (status != SF_OK) return status;
-    uint32_t lane = sf_lane_of_hash(hash, engine->config.lanes);
+    uint32_t lane = sf_lane_of_hash(restored->hash, engine->config.lanes);
     struct sf_flow *flow = sf_lane_flow(engine->lanes[plan->sub * engine->config.lanes + lane]);
-    return sf_window_store_restore(flow->steps[plan->rank].store, restored->key, restored->value, reason_out);
+    struct sf_window_store *store = flow->steps[plan->rank].store;
+    return restored->is_local ? sf_window_store_restore_local(store, restored->key, restored->value, reason_out)
+                              : sf_window_store_restore(store, restored->key, restored->value, reason_out);
 }
 
 /* The store's news go to whoever uses it: this task while it restores, persist later. Any thread. */
