@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "prod/kafka_batch.h"
@@ -105,7 +106,7 @@ static void on_error(rd_kafka_t *rk, int err, const char *reason, void *opaque)
     pthread_mutex_lock(&producer->lock);
     if (producer->dead == SF_OK) {
         producer->dead = sf_status_class(status) == SF_CLASS_FATAL ? status : SF_E_SESSION;
-        strncpy(producer->dead_text, is_fatal ? text : reason, sizeof producer->dead_text - 1);
+        (void)snprintf(producer->dead_text, sizeof producer->dead_text, "%s", is_fatal ? text : reason);
     }
     sf_waker_wake(producer->waker);
     pthread_mutex_unlock(&producer->lock);
