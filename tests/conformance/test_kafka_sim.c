@@ -1,4 +1,4 @@
-/* Kafka conformance, against the simulated Kafka: small latencies, none, and an epoch per transaction. */
+/* Kafka conformance on the simulated Kafka: small latencies, none, and an epoch per transaction. */
 #include "tests/conformance/kafka_sim.h"
 #include "tests/conformance/kafka_suite.h"
 
