@@ -45,6 +45,7 @@ struct member {
     _Atomic bool is_ready;
     bool is_closing; /* written before the helper starts */
     bool is_settled; /* has been through a rebalance */
+    bool is_cut_off; /* no broker was to be had when last heard of */
     rd_kafka_topic_partition_list_t *held; /* between GRANTED and yield or REVOKED; else NULL */
     bool is_failed, is_failure_told;
     struct sf_error failure;
@@ -108,6 +109,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic
     struct member *member = opaque;
     bool is_assign = err == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
     member->is_settled = true;
+    member->is_cut_off = false;
     if (member->is_closing) {
         assign(rk, is_assign, list);
     } else if (is_assign) {
@@ -139,8 +141,9 @@ static void member_fail(struct member *member, enum sf_status status, const char
 static void on_error(rd_kafka_t *rk, int err, const char *reason, void *opaque)
 {
     struct member *member = opaque;
-    if (member->is_closing) return;
     rd_kafka_resp_err_t code = (rd_kafka_resp_err_t)err;
+    if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) member->is_cut_off = true;
+    if (member->is_closing) return;
     char text[200];
     if (code == RD_KAFKA_RESP_ERR__FATAL) {
         code = rd_kafka_fatal_error(rk, text, sizeof text);
@@ -253,7 +256,7 @@ static void member_free(struct member *member)
 static bool member_settle(struct member *member)
 {
     int64_t deadline = sfi_kafka_now_ms() + SETTLE_MS;
-    while (!member->is_settled && !member->is_failed && sfi_kafka_now_ms() < deadline) {
+    while (!member->is_settled && !member->is_failed && !member->is_cut_off && sfi_kafka_now_ms() < deadline) {
         rd_kafka_message_t *message = rd_kafka_consumer_poll(member->rk, 50);
         if (message != NULL) rd_kafka_message_destroy(message);
     }
