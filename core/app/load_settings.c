@@ -44,6 +44,8 @@ static const struct field fields[] = {
 static const struct sfi_word dispatch_words[] = {
     {"auto", SF_DISPATCH_AUTO}, {"ordered", SF_DISPATCH_ORDERED}, {"direct", SF_DISPATCH_DIRECT}, {NULL, 0}};
 
+static const struct sfi_word format_words[] = {{"rows", 0}, {"packed", 1}, {NULL, 0}};
+
 static const struct sf_schema_key *schema_key(const char *name)
 {
     const struct sf_schema *engine = sf_schema_application.engine->type;
@@ -90,6 +92,8 @@ void sfi_load_settings(struct sfi_loader *l, const struct sf_yaml_node *root)
     }
     const struct sf_yaml_node *dispatch = sf_walk_engine_value(root, "processing.dispatch");
     settings->dispatch = (enum sf_dispatch)sfi_read_word(dispatch, dispatch_words);
+    settings->is_changelog_packed =
+        sfi_read_word(sf_walk_engine_value(root, "changelog.format"), format_words) == 1;
     if (sf_walk_engine_value(root, "transaction-timeout-ms") == NULL)
         settings->transaction_timeout_ms =
             sf_time_add(sf_time_add(settings->barrier_timeout_ms, settings->barrier_interval_ms_max), 20000);

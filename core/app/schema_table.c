@@ -14,7 +14,7 @@ static const struct sf_schema percent = {.type = SF_SCHEMA_INT, .min = 0, .max =
 static const struct sf_schema byte_count = {.type = SF_SCHEMA_INT, .min = 65536, .max = INT64_C(1) << 40};
 static const struct sf_schema factor = {.type = SF_SCHEMA_DECIMAL, .min = 1000000, .max = 100000000};
 static const struct sf_schema dispatch = SFI_WORDS({"ordered", 0}, {"direct", 0});
-static const struct sf_schema changelog_format = SFI_WORDS({"rows", 0}, {"packed", SF_KEY_LATER});
+static const struct sf_schema changelog_format = SFI_WORDS({"rows", 0}, {"packed", 0});
 
 static const struct sf_schema_key engine_keys[] = {
     {"watermark.max-out-of-orderness-ms", &bound_millis, 0, "the default bound of a source (W1); 10000"},

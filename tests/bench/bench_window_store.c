@@ -67,6 +67,27 @@ static void seal_all(struct sf_window_store *store, uint64_t *changes)
     }
 }
 
+/* Epochs that touch `count` random rows of one window; nanoseconds of sealing. */
+static void bench_packed(struct sf_aggregates *aggregates, uint32_t count)
+{
+    struct sf_window_store_config config = {
+        .alloc = sf_alloc_libc(), .step = &step, .aggregates = aggregates, .is_packed = true, .epoch = 1};
+    struct sf_window_store *store = sf_window_store_new(&config);
+    uint64_t records = 0, rows = 0;
+    double seal = 0;
+    for (uint64_t epoch = 1; epoch <= ROUNDS; epoch++) {
+        touch_all(store, 10, count);
+        rows += sf_window_store_rows(store); /* about: each round touches most rows there are */
+        double from = now_ns();
+        seal_all(store, &records);
+        seal += now_ns() - from;
+        sf_window_store_rotate(store, epoch + 1);
+        sf_window_store_committed(store, epoch);
+    }
+    report("seal a row, packed", count, now_ns() - seal, rows);
+    sf_window_store_destroy(store);
+}
+
 static void bench(struct sf_aggregates *aggregates, uint32_t count)
 {
     struct sf_window_store_config config = {
@@ -128,7 +149,10 @@ int main(void)
         draw = draw * 6364136223846793005u + 1442695040888963407u;
         order[i] = (uint32_t)(draw >> 33);
     }
-    for (uint32_t count = 1000; count <= KEYS_MAX; count *= 10) bench(aggregates, count);
+    for (uint32_t count = 1000; count <= KEYS_MAX; count *= 10) {
+        bench(aggregates, count);
+        bench_packed(aggregates, count);
+    }
     free(keys);
     free(order);
     sf_aggregates_destroy(aggregates);

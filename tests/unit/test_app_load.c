@@ -116,7 +116,7 @@ static void every_engine_key_reaches_its_setting(void **state)
                   "               max-task-idle-ms: -1, uncommitted-bytes-max: 70000, dispatch: direct}\n"
                   "  commit-barrier: {interval-ms: 11, interval-factor: 2.25, min-interval-ms: 12,\n"
                   "                   max-interval-ms: 13, timeout-ms: 14}\n"
-                  "  changelog: {enabled: false, format: rows}\n"
+                  "  changelog: {enabled: false, format: packed}\n"
                   "  session-timeout-ms: 15\n"
                   "  instance: blue\n"
                   "  state.dir: /var/lib/x\n"
@@ -141,6 +141,7 @@ static void every_engine_key_reaches_its_setting(void **state)
     CHECK_EQ(s->barrier_timeout_ms, 14);
     CHECK_EQ(s->transaction_timeout_ms, 14 + 13 + 20000);
     CHECK(!s->is_changelog_enabled);
+    CHECK(s->is_changelog_packed);
     CHECK_EQ(s->session_timeout_ms, 15);
     CHECK_STR(s->instance, "blue");
     CHECK_STR(s->state_dir, "/var/lib/x");

@@ -145,8 +145,6 @@ static void what_is_to_come_is_recognised_and_refused(void **state)
          "[later]\n"},
         {APP("", "- {name: x, from: w, window: {tumbling: 1m}, aggregate: {n: count}}\n", ""),
          "f:6:22: error: step `x` has a window behind a window, which is not yet supported (F8) [later]\n"},
-        {APP("", "", "stoatflow: {changelog.format: packed}\n"),
-         "f:6:31: error: `packed` (stoatflow.changelog.format) is not yet supported [later]\n"},
     };
     CHECK_ALL(cases);
 }

@@ -128,7 +128,7 @@ static void broken_files_are_refused(void **state)
         APP("stoatflow: {watermark: {idleness-timeout: 7}}\n"),
         APP("stoatflow: {processing.lanes: 129}\n"),
         APP("stoatflow: {processing.background-share-percent: 5}\n"),
-        APP("stoatflow: {changelog: {format: packed}}\n"),
+        APP("stoatflow: {changelog: {format: paked}}\n"),
         APP("stoatflow.processing.lane: 1\n"),
         APP("kafka: {bootstrap.servers: [a]}\n"),
         APP("streams: [{name: w, from: s, window: {hopping: {size: 5m, advance: 1m}}}]\n"),
