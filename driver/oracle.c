@@ -1,0 +1,286 @@
+#include "driver/oracle.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "driver/oracle_parts.h"
+
+/* ---------------------------------------------------------------- instances */
+
+void sfi_oracle_begin_reading(struct sfi_oracle_instance *instance)
+{
+    struct sfi_oracle *oracle = instance->oracle;
+    oracle->reader = instance;
+    if (instance->is_reading) return;
+    instance->is_reading = true;
+    instance->watermark = oracle->model.ring.newest.w;
+    instance->fixed = instance->committed = oracle->model.ring.newest.epoch;
+    instance->fixed_us = -1;
+    sfi_oracle_lanes_reset(instance, instance->fixed);
+    for (uint32_t i = 0; i < oracle->world.topology->step_count; i++)
+        instance->base_counts[i] = oracle->model.steps[i].counts;
+    if (!oracle->is_exactly_once && oracle->commit_count > 0 && !oracle->model.ring.is_flushed)
+        oracle->is_loose = true;
+}
+
+static void on_watermark(void *ctx, int64_t value, enum sf_watermark_why why)
+{
+    struct sfi_oracle_instance *instance = ctx;
+    (void)why;
+    if (value < instance->watermark)
+        sfi_oracle_say_epoch(instance->oracle, "X1", instance->fixed + 1, "global watermark, not below",
+                             instance->watermark, value);
+    instance->watermark = value;
+}
+
+/* The engine believes that `epoch` has committed. */
+static void on_committed(void *ctx, uint64_t epoch)
+{
+    struct sfi_oracle_instance *instance = ctx;
+    struct sfi_oracle *oracle = instance->oracle;
+    instance->is_count_due = true;
+    if (oracle->is_exactly_once && instance->committed != epoch)
+        sfi_oracle_say_epoch(oracle, "X8", epoch, "taken for committed; the newest that is", (int64_t)instance->committed,
+                             (int64_t)epoch);
+}
+
+static void on_fell_back(void *ctx, uint64_t epoch)
+{
+    struct sfi_oracle_instance *instance = ctx;
+    struct sfi_oracle *oracle = instance->oracle;
+    if (oracle->is_broken) return;
+    if (oracle->is_exactly_once && epoch != oracle->model.ring.newest.epoch)
+        sfi_oracle_say_epoch(oracle, "X15", epoch, "falls back to this cut; the newest that has committed (B11)",
+                             (int64_t)oracle->model.ring.newest.epoch, (int64_t)epoch);
+    sfi_oracle_epochs_drop(instance);
+    sfi_oracle_lanes_reset(instance, epoch);
+    instance->run++;
+    instance->fixed = instance->committed = epoch;
+    instance->fixed_us = -1;
+    instance->watermark = oracle->model.ring.newest.w;
+    if (!oracle->is_exactly_once) oracle->is_loose = true;
+}
+
+static const struct sf_observer *oracle_started(void *state, const struct sf_driver_instance *info)
+{
+    struct sfi_oracle *oracle = state;
+    struct sfi_oracle_instance *instance = sf_calloc(oracle->alloc, 1, sizeof *instance);
+    *instance = (struct sfi_oracle_instance){.oracle = oracle, .next = oracle->instances, .info = *info,
+                                             .id = info->process->id, .watermark = SF_TIME_UNSET, .fixed_us = -1};
+    instance->lanes =
+        sf_calloc(oracle->alloc, oracle->world.plan->sub_count * oracle->world.lanes, sizeof *instance->lanes);
+    instance->base_counts =
+        sf_calloc(oracle->alloc, oracle->world.topology->step_count, sizeof *instance->base_counts);
+    instance->observer = (struct sf_observer){.ctx = instance,
+                                              .assigned = sfi_oracle_assigned,
+                                              .buffered = sfi_oracle_buffered,
+                                              .dispatched = sfi_oracle_dispatched,
+                                              .skipped = sfi_oracle_skipped,
+                                              .watermark = on_watermark,
+                                              .fixed = sfi_oracle_fixed,
+                                              .taken = sfi_oracle_taken,
+                                              .crossed = sfi_oracle_crossed,
+                                              .passed = sfi_oracle_passed,
+                                              .committed = on_committed,
+                                              .fell_back = on_fell_back};
+    oracle->instances = instance;
+    return &instance->observer;
+}
+
+static struct sfi_oracle_instance *find(struct sfi_oracle *oracle, uint32_t id)
+{
+    for (struct sfi_oracle_instance *instance = oracle->instances; instance != NULL; instance = instance->next)
+        if (instance->id == id) return instance;
+    return NULL;
+}
+
+static void oracle_made(void *state, const struct sf_driver_instance *info)
+{
+    struct sfi_oracle_instance *instance = find(state, info->process->id);
+    if (instance != NULL) instance->info = *info;
+}
+
+/* M6: what the engine counted since it began is what the model counted since then. */
+static void check_counts(struct sfi_oracle_instance *instance)
+{
+    struct sfi_oracle *oracle = instance->oracle;
+    const struct sf_step_counts *actual =
+        instance->info.engine != NULL ? sf_engine_step_counts(instance->info.engine) : NULL;
+    instance->is_count_due = false;
+    if (actual == NULL || oracle->is_loose) return;
+    for (uint32_t i = 0; i < oracle->world.topology->step_count && !oracle->is_broken; i++) {
+        const struct sf_step_counts *now = &oracle->model.steps[i].counts, *base = &instance->base_counts[i];
+        uint64_t epoch = oracle->model.ring.newest.epoch;
+        if (!oracle->is_step_exact[i]) continue;
+        if (actual[i].in != now->in - base->in)
+            sfi_oracle_say_epoch(oracle, "X5", epoch, "records into a step (M6)", (int64_t)(now->in - base->in),
+                                 (int64_t)actual[i].in);
+        if (actual[i].taken != now->taken - base->taken)
+            sfi_oracle_say_epoch(oracle, "X5", epoch, "records taken by a window (M6)",
+                                 (int64_t)(now->taken - base->taken), (int64_t)actual[i].taken);
+        if (actual[i].none_late != now->none_late - base->none_late)
+            sfi_oracle_say_epoch(oracle, "X5", epoch, "records that no window took (M6)",
+                                 (int64_t)(now->none_late - base->none_late), (int64_t)actual[i].none_late);
+        for (uint32_t d = 0; d < SF_DROP_COUNT; d++)
+            if (actual[i].drops[d] != now->drops[d] - base->drops[d])
+                sfi_oracle_say_epoch(oracle, "X5", epoch, "records dropped by a step (M3, F2)",
+                                     (int64_t)(now->drops[d] - base->drops[d]), (int64_t)actual[i].drops[d]);
+    }
+}
+
+static void oracle_ended(void *state, const struct sf_driver_instance *info, enum sf_driver_ending ending)
+{
+    struct sfi_oracle *oracle = state;
+    struct sfi_oracle_instance *instance = find(oracle, info->process->id);
+    if (instance == NULL) return;
+    if (ending == SF_DRIVER_ENDED_STOPPED && instance->is_count_due && !oracle->is_broken) check_counts(instance);
+    instance->is_over = true;
+    instance->info.engine = NULL;
+}
+
+static void oracle_stepped(void *state, const struct sf_sim_step_record *record)
+{
+    struct sfi_oracle *oracle = state;
+    if (oracle->is_broken) return;
+    for (struct sfi_oracle_instance *instance = oracle->instances; instance != NULL; instance = instance->next) {
+        if (instance->is_over || instance->id != record->instance->id) continue;
+        if (instance->is_count_due) check_counts(instance);
+        if (instance->unsettled_count > 0) sfi_oracle_live_stepped(instance);
+    }
+}
+
+/* ---------------------------------------------------------------- the end */
+
+/* X15: everything that a read-committed reader can get has been consumed. */
+static void check_all_read(struct sfi_oracle *oracle)
+{
+    for (uint32_t i = 0; i < oracle->partition_count && !oracle->is_broken; i++) {
+        const struct sfi_oracle_partition *partition = &oracle->partitions[i];
+        int64_t stable = sf_sim_kafka_log_end(oracle->world.broker, partition->tp, SF_LOG_STABLE_END);
+        int64_t next = sfi_oracle_visible(oracle, partition->tp, partition->committed);
+        if (next < stable)
+            sfi_oracle_say_partition(oracle, "X15", partition, "committed offset at the end of a settled run", stable,
+                                     partition->committed);
+    }
+}
+
+static void oracle_finish(void *state, const struct sf_driver_end *end)
+{
+    struct sfi_oracle *oracle = state;
+    if (oracle->is_broken || end->is_cut) return;
+    if (end->is_stopped && oracle->is_exactly_once) sfi_oracle_offsets_check(oracle);
+    if (end->is_stopped && end->is_settled && oracle->commit_count > 0) check_all_read(oracle);
+}
+
+/* ---------------------------------------------------------------- life */
+
+static void rank_sources(struct sfi_oracle *oracle)
+{
+    const struct sf_topology *topology = oracle->world.topology;
+    for (uint32_t i = 0; i < topology->source_count; i++)
+        for (uint32_t k = 0; k < topology->source_count; k++)
+            oracle->source_ranks[i] += strcmp(topology->sources[k].topic, topology->sources[i].topic) < 0;
+}
+
+static void compile_assigners(struct sfi_oracle *oracle)
+{
+    const struct sf_topology *topology = oracle->world.topology;
+    for (uint32_t i = 0; i < topology->source_count; i++) {
+        const char *path = topology->sources[i].watermark.timestamp_path;
+        struct sf_expression_error error;
+        if (path == NULL) continue;
+        bool is_fine = sf_expression_compile(path, strlen(path), oracle->alloc, &oracle->assigners[i], &error);
+        assert(is_fine);
+        (void)is_fine;
+    }
+}
+
+static void *oracle_open(const struct sf_driver_world *world)
+{
+    struct sf_alloc alloc = world->world->alloc;
+    const struct sf_topology *topology = world->topology;
+    struct sfi_oracle *oracle = sf_calloc(alloc, 1, sizeof *oracle);
+    *oracle = (struct sfi_oracle){.world = *world, .alloc = alloc,
+                                  .is_exactly_once = topology->guarantee == SF_EXACTLY_ONCE};
+    oracle->broker = (struct sf_sim_kafka_observer){.appended = sfi_oracle_appended,
+                                                    .decided = sfi_oracle_decided,
+                                                    .offset_committed = sfi_oracle_offset_committed,
+                                                    .ctx = oracle};
+    oracle->assigners = sf_calloc(alloc, topology->source_count, sizeof *oracle->assigners);
+    oracle->source_ranks = sf_calloc(alloc, topology->source_count, sizeof *oracle->source_ranks);
+    oracle->source_partitions = sf_calloc(alloc, topology->source_count, sizeof *oracle->source_partitions);
+    oracle->source_partition_counts = sf_calloc(alloc, topology->source_count, sizeof(uint32_t));
+    oracle->sinks = sf_calloc(alloc, topology->sink_count, sizeof *oracle->sinks);
+    oracle->is_step_exact = sf_calloc(alloc, topology->step_count, sizeof(bool));
+    oracle->is_step_keyed = sf_calloc(alloc, topology->step_count, sizeof(bool));
+    oracle->has_rounded = sf_calloc(alloc, topology->step_count, sizeof(bool));
+    rank_sources(oracle);
+    compile_assigners(oracle);
+    sfi_model_init(&oracle->model, topology, world->plan, alloc, sfi_oracle_expect, oracle);
+    sfi_oracle_rows_init(oracle, &oracle->expected);
+    sfi_oracle_order(oracle);
+    return oracle;
+}
+
+static const struct sf_sim_kafka_observer *oracle_broker(void *state)
+{
+    struct sfi_oracle *oracle = state;
+    return &oracle->broker;
+}
+
+static void free_instance(struct sfi_oracle *oracle, struct sfi_oracle_instance *instance)
+{
+    uint32_t lanes = oracle->world.plan->sub_count * oracle->world.lanes;
+    sfi_oracle_epochs_drop(instance);
+    sfi_oracle_live_clear(instance);
+    for (uint32_t i = 0; i < lanes; i++)
+        sf_free(oracle->alloc, instance->lanes[i].sent, instance->lanes[i].capacity * sizeof *instance->lanes[i].sent);
+    sf_cfree(oracle->alloc, instance->lanes, lanes, sizeof *instance->lanes);
+    sf_cfree(oracle->alloc, instance->base_counts, oracle->world.topology->step_count, sizeof *instance->base_counts);
+    sf_cfree(oracle->alloc, instance, 1, sizeof *instance);
+}
+
+static void oracle_close(void *state)
+{
+    struct sfi_oracle *oracle = state;
+    struct sf_alloc alloc = oracle->alloc;
+    const struct sf_topology *topology = oracle->world.topology;
+    while (oracle->instances != NULL) {
+        struct sfi_oracle_instance *instance = oracle->instances;
+        oracle->instances = instance->next;
+        free_instance(oracle, instance);
+    }
+    sfi_oracle_txns_free(oracle);
+    sfi_oracle_rows_deinit(oracle, &oracle->expected);
+    sfi_model_deinit(&oracle->model);
+    for (uint32_t i = 0; i < topology->source_count; i++) {
+        sf_expression_destroy(oracle->assigners[i]);
+        sf_free(alloc, oracle->source_partitions[i], oracle->source_partition_counts[i] * sizeof(uint32_t));
+    }
+    sf_cfree(alloc, oracle->assigners, topology->source_count, sizeof *oracle->assigners);
+    sf_cfree(alloc, oracle->source_ranks, topology->source_count, sizeof *oracle->source_ranks);
+    sf_cfree(alloc, oracle->source_partitions, topology->source_count, sizeof *oracle->source_partitions);
+    sf_cfree(alloc, oracle->source_partition_counts, topology->source_count, sizeof(uint32_t));
+    sf_cfree(alloc, oracle->sinks, topology->sink_count, sizeof *oracle->sinks);
+    sf_cfree(alloc, oracle->is_step_exact, topology->step_count, sizeof(bool));
+    sf_cfree(alloc, oracle->is_step_keyed, topology->step_count, sizeof(bool));
+    sf_cfree(alloc, oracle->has_rounded, topology->step_count, sizeof(bool));
+    sf_free(alloc, oracle->partitions, oracle->partition_capacity * sizeof *oracle->partitions);
+    sf_free(alloc, oracle->topics, oracle->topic_capacity * sizeof *oracle->topics);
+    sf_free(alloc, oracle->text, oracle->text_capacity);
+    sf_cfree(alloc, oracle, 1, sizeof *oracle);
+}
+
+static const struct sf_driver_checks_ops ops = {.open = oracle_open,
+                                                .started = oracle_started,
+                                                .made = oracle_made,
+                                                .ended = oracle_ended,
+                                                .broker = oracle_broker,
+                                                .stepped = oracle_stepped,
+                                                .finish = oracle_finish,
+                                                .close = oracle_close};
+
+const struct sf_driver_checks_ops *sf_driver_oracle(void)
+{
+    return &ops;
+}

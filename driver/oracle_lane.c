@@ -1,0 +1,189 @@
+/* What lanes take and cross, and how barriers come: X4 within a lane, X11. */
+#include "driver/oracle_parts.h"
+
+static struct sfi_oracle_lane *lane_of(struct sfi_oracle_instance *instance, uint32_t sub, uint32_t lane)
+{
+    return &instance->lanes[sub * instance->oracle->world.lanes + lane];
+}
+
+static void say_lane(struct sfi_oracle *oracle, const char *rule, uint32_t sub, uint32_t lane, const char *what,
+                     int64_t expected, int64_t actual)
+{
+    char words[96];
+    struct sf_text text;
+    sf_text_init(&text, words, sizeof words);
+    sf_text_add(&text, "lane ");
+    sf_text_add_uint(&text, sub);
+    sf_text_add(&text, ".");
+    sf_text_add_uint(&text, lane);
+    sf_text_add(&text, ": ");
+    sf_text_add(&text, what);
+    char numbers[2][SF_TEXT_INT_BYTES];
+    sfi_oracle_say(oracle, rule, words, sf_text_of_int(numbers[0], expected), sf_text_of_int(numbers[1], actual));
+}
+
+void sfi_oracle_lane_sent(struct sfi_oracle_instance *instance, uint32_t sub, uint32_t lane_number, uint64_t epoch,
+                          uint32_t partition, int64_t offset)
+{
+    struct sfi_oracle_lane *lane = lane_of(instance, sub, lane_number);
+    if (lane->count == lane->capacity) {
+        uint32_t capacity = lane->capacity == 0 ? 256 : lane->capacity * 2;
+        struct sfi_oracle_sent *grown = sf_calloc(instance->oracle->alloc, capacity, sizeof *grown);
+        for (uint32_t i = 0; i < lane->count; i++) grown[i] = lane->sent[(lane->first + i) & (lane->capacity - 1)];
+        sf_free(instance->oracle->alloc, lane->sent, lane->capacity * sizeof *lane->sent);
+        lane->sent = grown;
+        lane->capacity = capacity;
+        lane->first = 0;
+    }
+    lane->sent[(lane->first + lane->count) & (lane->capacity - 1)] =
+        (struct sfi_oracle_sent){.partition = partition, .epoch_low = (uint32_t)epoch, .offset = offset};
+    lane->count++;
+}
+
+void sfi_oracle_taken(void *ctx, uint32_t sub, uint32_t lane_number, uint64_t epoch, const struct sf_ref *refs,
+                      uint32_t count)
+{
+    struct sfi_oracle_instance *instance = ctx;
+    struct sfi_oracle *oracle = instance->oracle;
+    struct sfi_oracle_lane *lane = lane_of(instance, sub, lane_number);
+    for (uint32_t i = 0; i < count && !oracle->is_broken; i++) {
+        if (lane->count == 0) {
+            say_lane(oracle, "X4", sub, lane_number, "takes a record that was not sent to it (L2)", -1,
+                     refs[i].record->offset);
+            return;
+        }
+        const struct sfi_oracle_sent *next = &lane->sent[lane->first & (lane->capacity - 1)];
+        bool is_next = refs[i].partition < instance->partition_of_count &&
+                       instance->partition_of[refs[i].partition] == next->partition &&
+                       next->offset == refs[i].record->offset;
+        if (!is_next || next->epoch_low != (uint32_t)epoch) {
+            say_lane(oracle, "X4", sub, lane_number,
+                     is_next ? "epoch of a record that is taken" : "takes records in the order sent (L2, L3): offset",
+                     is_next ? (int64_t)next->epoch_low : next->offset,
+                     is_next ? (int64_t)epoch : refs[i].record->offset);
+            return;
+        }
+        lane->first = (lane->first + 1) & (lane->capacity - 1);
+        lane->count--;
+    }
+}
+
+void sfi_oracle_crossed(void *ctx, uint32_t sub, uint32_t lane_number, uint64_t epoch)
+{
+    struct sfi_oracle_instance *instance = ctx;
+    struct sfi_oracle *oracle = instance->oracle;
+    struct sfi_oracle_lane *lane = lane_of(instance, sub, lane_number);
+    const struct sf_plan_sub *plan = &oracle->world.plan->subs[sub];
+    if (oracle->is_broken) return;
+    if (epoch != instance->fixed)
+        say_lane(oracle, "X11", sub, lane_number, "crosses the barrier that was fixed (B5)", (int64_t)instance->fixed,
+                 (int64_t)epoch);
+    if (lane->crossed >= epoch)
+        say_lane(oracle, "X11", sub, lane_number, "crosses a barrier once (B5)", (int64_t)lane->crossed + 1,
+                 (int64_t)epoch);
+    if (lane->passed != lane->crossed)
+        say_lane(oracle, "X11", sub, lane_number, "has finished the last barrier's pass (F5)", (int64_t)lane->crossed,
+                 (int64_t)lane->passed);
+    if (lane->count > 0 && lane->sent[lane->first & (lane->capacity - 1)].epoch_low == (uint32_t)epoch)
+        say_lane(oracle, "X11", sub, lane_number, "crosses after all it was given before (B5); left", 0, lane->count);
+    for (uint32_t i = 0; i < plan->upstream_count; i++)
+        for (uint32_t l = 0; l < oracle->world.lanes; l++)
+            if (lane_of(instance, plan->upstream[i], l)->crossed < epoch)
+                say_lane(oracle, "X11", sub, lane_number, "crosses after all its upstream lanes (B5)", (int64_t)epoch,
+                         (int64_t)lane_of(instance, plan->upstream[i], l)->crossed);
+    lane->crossed = epoch;
+    const struct sfi_oracle_epoch *of = sfi_oracle_epoch_find(instance, epoch);
+    if (of != NULL && of->is_flush) lane->passed = epoch; /* S4: it has passed before it crossed */
+}
+
+void sfi_oracle_passed(void *ctx, uint32_t sub, uint32_t lane_number, uint64_t epoch, uint64_t result_count)
+{
+    struct sfi_oracle_instance *instance = ctx;
+    struct sfi_oracle_lane *lane = lane_of(instance, sub, lane_number);
+    (void)result_count;
+    if (instance->oracle->is_broken) return;
+    if (lane->crossed != epoch || lane->passed >= epoch)
+        say_lane(instance->oracle, "X11", sub, lane_number, "passes once behind each barrier (F5)",
+                 (int64_t)lane->crossed, (int64_t)epoch);
+    lane->passed = epoch;
+}
+
+void sfi_oracle_lanes_reset(struct sfi_oracle_instance *instance, uint64_t cut)
+{
+    uint32_t count = instance->oracle->world.plan->sub_count * instance->oracle->world.lanes;
+    for (uint32_t i = 0; i < count; i++) {
+        instance->lanes[i].count = instance->lanes[i].first = 0;
+        instance->lanes[i].crossed = instance->lanes[i].passed = cut;
+    }
+}
+
+/* ---------------------------------------------------------------- barriers */
+
+/* B2: not sooner than the least interval, unless memory is short or the end is near. */
+static void check_cadence(struct sfi_oracle_instance *instance, const struct sf_cut *cut, int64_t now_us)
+{
+    struct sfi_oracle *oracle = instance->oracle;
+    const struct sf_settings *settings = &oracle->world.topology->settings;
+    if (oracle->world.is_barrier_manual || cut->is_flush || instance->fixed_us < 0) return;
+    int64_t least_ms = settings->barrier_interval_ms < settings->barrier_interval_ms_min
+                           ? settings->barrier_interval_ms
+                           : settings->barrier_interval_ms_min;
+    bool is_memory_short = settings->uncommitted_bytes_max < UINT64_C(1) << 20;
+    if (!is_memory_short && now_us - instance->fixed_us < least_ms * 1000)
+        sfi_oracle_say_epoch(oracle, "X11", cut->epoch, "ms since the last fixing, at least (B2)", least_ms,
+                             (now_us - instance->fixed_us) / 1000);
+}
+
+static void check_counts(struct sfi_oracle *oracle, const struct sf_cut *cut, const struct sfi_oracle_epoch *epoch)
+{
+    for (uint32_t s = 0; s < cut->source_count; s++) {
+        const struct sf_source_counts *actual = &cut->sources[s], *expected = &epoch->counts[s];
+        if (actual->dispatched != expected->dispatched)
+            sfi_oracle_say_epoch(oracle, "X5", cut->epoch, "records dispatched of a source (M6)",
+                                 (int64_t)expected->dispatched, (int64_t)actual->dispatched);
+        if (actual->late != expected->late)
+            sfi_oracle_say_epoch(oracle, "X15", cut->epoch, "late arrivals of a source (G3)", (int64_t)expected->late,
+                                 (int64_t)actual->late);
+        for (uint32_t d = 0; d < SF_DROP_COUNT; d++)
+            if (actual->skipped[d] != expected->skipped[d])
+                sfi_oracle_say_epoch(oracle, "X5", cut->epoch, "records skipped of a source (M6)",
+                                     (int64_t)expected->skipped[d], (int64_t)actual->skipped[d]);
+    }
+}
+
+static void keep_offsets(struct sfi_oracle *oracle, struct sfi_oracle_epoch *epoch, const struct sf_cut *cut)
+{
+    epoch->offset_count = cut->offset_count;
+    epoch->offsets = cut->offset_count > 0 ? sf_malloc(oracle->alloc, cut->offset_count * sizeof *epoch->offsets) : NULL;
+    for (uint32_t i = 0; i < cut->offset_count; i++) epoch->offsets[i] = cut->offsets[i];
+}
+
+void sfi_oracle_fixed(void *ctx, const struct sf_cut *cut)
+{
+    struct sfi_oracle_instance *instance = ctx;
+    struct sfi_oracle *oracle = instance->oracle;
+    int64_t now_us = oracle->world.world->mono_us;
+    if (oracle->is_broken) return;
+    if (instance->fixed != instance->committed)
+        sfi_oracle_say_epoch(oracle, "X11", cut->epoch, "is fixed after this epoch has committed (B1)",
+                             (int64_t)instance->fixed, (int64_t)instance->committed);
+    if (cut->epoch <= instance->fixed)
+        sfi_oracle_say_epoch(oracle, "X11", cut->epoch, "epochs rise (B12): at least", (int64_t)instance->fixed + 1,
+                             (int64_t)cut->epoch);
+    if (cut->stamp != instance->watermark)
+        sfi_oracle_say_epoch(oracle, "X2", cut->epoch, "stamp (B4)", instance->watermark, cut->stamp);
+    if (cut->offset_count == 0) sfi_oracle_say_epoch(oracle, "X8", cut->epoch, "offsets in the cut (B14)", 1, 0);
+    check_cadence(instance, cut, now_us);
+    struct sfi_oracle_epoch *epoch = sfi_oracle_epoch_get(instance, cut->epoch);
+    if (epoch != instance->newest || epoch->is_fixed)
+        sfi_oracle_say_epoch(oracle, "X11", cut->epoch, "a barrier ends the epoch that runs (B1)",
+                             (int64_t)instance->newest->number, (int64_t)cut->epoch);
+    check_counts(oracle, cut, epoch);
+    epoch->is_fixed = true;
+    epoch->is_flush = cut->is_flush;
+    epoch->stamp = cut->stamp;
+    epoch->fixed_us = now_us;
+    if (!oracle->is_exactly_once && epoch->offsets == NULL) keep_offsets(oracle, epoch, cut);
+    instance->fixed = cut->epoch;
+    instance->fixed_us = now_us;
+}
