@@ -40,8 +40,8 @@ static void on_committed(void *ctx, uint64_t epoch)
     struct sfi_oracle *oracle = instance->oracle;
     instance->is_count_due = true;
     if (oracle->is_exactly_once && instance->committed != epoch)
-        sfi_oracle_say_epoch(oracle, "X8", epoch, "taken for committed; the newest that is", (int64_t)instance->committed,
-                             (int64_t)epoch);
+        sfi_oracle_say_epoch(oracle, "X8", epoch, "taken for committed; the newest that is",
+                             (int64_t)instance->committed, (int64_t)epoch);
 }
 
 static void on_fell_back(void *ctx, uint64_t epoch)

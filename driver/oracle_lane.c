@@ -154,7 +154,8 @@ static void check_counts(struct sfi_oracle *oracle, const struct sf_cut *cut, co
 static void keep_offsets(struct sfi_oracle *oracle, struct sfi_oracle_epoch *epoch, const struct sf_cut *cut)
 {
     epoch->offset_count = cut->offset_count;
-    epoch->offsets = cut->offset_count > 0 ? sf_malloc(oracle->alloc, cut->offset_count * sizeof *epoch->offsets) : NULL;
+    epoch->offsets =
+        cut->offset_count > 0 ? sf_malloc(oracle->alloc, cut->offset_count * sizeof *epoch->offsets) : NULL;
     for (uint32_t i = 0; i < cut->offset_count; i++) epoch->offsets[i] = cut->offsets[i];
 }
 

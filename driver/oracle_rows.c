@@ -243,7 +243,8 @@ static const struct sfi_oracle_row *unmatched(const struct sfi_oracle_rows *rows
     return NULL;
 }
 
-static void say_difference(struct sfi_oracle *oracle, uint64_t epoch, uint32_t topic, const struct sfi_oracle_rows *actual)
+static void say_difference(struct sfi_oracle *oracle, uint64_t epoch, uint32_t topic,
+                           const struct sfi_oracle_rows *actual)
 {
     char subject[SF_DRIVER_SUBJECT_BYTES], words[2][SF_DRIVER_VALUE_BYTES];
     struct sf_text text;
