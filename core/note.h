@@ -30,9 +30,9 @@ enum sf_note_level { SF_NOTE_POINT, SF_NOTE_DEBUG, SF_NOTE_INFO, SF_NOTE_WARNING
     X(SF_NOTE_OWNER, SF_NOTE_INFO, "owner", "owner of the application")                                             \
     X(SF_NOTE_STANDBY, SF_NOTE_INFO, "standby", "waiting: another instance owns the application")                   \
     X(SF_NOTE_STARTED, SF_NOTE_INFO, "started", "running from epoch {0}, watermark {t1}")                           \
-    X(SF_NOTE_FELL_BACK, SF_NOTE_WARNING, "fell-back", "fell back to epoch {0}: {1}")                               \
+    X(SF_NOTE_FELL_BACK, SF_NOTE_WARNING, "fell-back", "fell back to epoch {0}; goes on with {1}")                  \
     X(SF_NOTE_IN_DOUBT, SF_NOTE_WARNING, "in-doubt", "commit of epoch {0} is in doubt; looking for its stamp")      \
-    X(SF_NOTE_SETTLED, SF_NOTE_WARNING, "settled", "epoch {0} was committed: {1}")                                  \
+    X(SF_NOTE_SETTLED, SF_NOTE_WARNING, "settled", "epoch {0} was committed (1) or not (0): {1}")                   \
     X(SF_NOTE_STOPPED, SF_NOTE_INFO, "stopped", "stopped at epoch {0}")                                             \
     X(SF_NOTE_WATERMARK, SF_NOTE_DEBUG, "watermark", "watermark {t0}, held by {p}")                                 \
     X(SF_NOTE_IDLE, SF_NOTE_DEBUG, "idle", "{p} is idle")                                                           \

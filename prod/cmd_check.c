@@ -182,7 +182,8 @@ enum sf_prod_exit sf_prod_cmd_check(const struct sf_prod_options *options)
         sf_topology_destroy(check.file.topology);
         check.file.topology = NULL;
     }
-    if (status != SF_PROD_EXIT_GAVE_UP) tell(&check);
+    bool is_unread = check.file.topology == NULL && check.file.findings.count == 0; /* and has been told so */
+    if (status != SF_PROD_EXIT_GAVE_UP && !is_unread) tell(&check);
     if (status == SF_PROD_EXIT_OK && check.file.findings.error_count > 0) status = SF_PROD_EXIT_BAD_INPUT;
     unmake(&check);
     return status;
