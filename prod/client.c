@@ -1,5 +1,7 @@
 #include "prod/client.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +27,10 @@ static const struct sf_kafka_setting *blamed(const struct sf_topology *topology,
     return NULL;
 }
 
-static void add_finding(struct sf_prod_app_file *file, const struct sf_error *error)
+static void add_finding(struct sf_prod_app_file *file, struct sf_error *error)
 {
+    size_t length = strlen(error->text);
+    while (length > 0 && error->text[length - 1] == '\n') error->text[--length] = '\0'; /* the library ends lines */
     const struct sf_kafka_setting *setting = blamed(file->topology, error->text);
     struct sf_place nowhere = {0};
     sf_findings_add(&file->findings, SF_FINDING_ERROR, "kafka", setting != NULL ? setting->place : nowhere,
@@ -34,13 +38,37 @@ static void add_finding(struct sf_prod_app_file *file, const struct sf_error *er
     sf_findings_sort(&file->findings);
 }
 
+#define SETTINGS_MORE 3u /* session, heartbeat, broker */
+
+/* Texts of S6's session, as the library wants them. */
+struct session {
+    char timeout_ms[24];
+    char heartbeat_ms[24];
+};
+
+static struct session session_of(const struct sf_settings *settings)
+{
+    struct session session;
+    int64_t heartbeat_ms = settings->session_timeout_ms / 3;
+    if (heartbeat_ms > 1000) heartbeat_ms = 1000;
+    if (heartbeat_ms < 1) heartbeat_ms = 1;
+    (void)snprintf(session.timeout_ms, sizeof session.timeout_ms, "%" PRId64, settings->session_timeout_ms);
+    (void)snprintf(session.heartbeat_ms, sizeof session.heartbeat_ms, "%" PRId64, heartbeat_ms);
+    return session;
+}
+
 bool sf_prod_client_new(struct sf_prod_app_file *file, const char *broker, struct sf_prod_kafka_news *news,
                         struct sf_prod_kafka **kafka_out)
 {
     const struct sf_topology *topology = file->topology;
     struct sf_error error = {0};
-    struct sf_prod_kafka_setting *settings = sf_calloc(file->alloc, topology->kafka_count + 1, sizeof *settings);
+    struct session session = session_of(&topology->settings);
+    uint32_t capacity = topology->kafka_count + SETTINGS_MORE;
+    struct sf_prod_kafka_setting *settings = sf_calloc(file->alloc, capacity, sizeof *settings);
     uint32_t count = 0;
+    /* the later one of two wins: the file's own goes before the session, the broker before the file */
+    settings[count++] = (struct sf_prod_kafka_setting){.name = "session.timeout.ms", .value = session.timeout_ms};
+    settings[count++] = (struct sf_prod_kafka_setting){.name = "heartbeat.interval.ms", .value = session.heartbeat_ms};
     for (uint32_t i = 0; i < topology->kafka_count; i++)
         settings[count++] =
             (struct sf_prod_kafka_setting){.name = topology->kafka[i].name, .value = topology->kafka[i].value};
@@ -52,7 +80,7 @@ bool sf_prod_client_new(struct sf_prod_app_file *file, const char *broker, struc
                                                 .log = news != NULL ? sf_prod_kafka_news_take : NULL,
                                                 .log_ctx = news};
     enum sf_status status = sf_prod_kafka_new(&config, kafka_out, &error);
-    sf_cfree(file->alloc, settings, topology->kafka_count + 1, sizeof *settings);
+    sf_cfree(file->alloc, settings, capacity, sizeof *settings);
     if (status != SF_OK) add_finding(file, &error);
     return status == SF_OK;
 }
