@@ -12,6 +12,7 @@ struct request {
     bool is_history;
     bool is_history_all;
     bool is_doublechecked;
+    uint64_t step_budget;
     struct sf_driver_options options;
 };
 
@@ -26,6 +27,10 @@ static void repro_of(const struct request *request, const char *path, uint64_t s
     if (request->options.budget != SF_DRIVER_BUDGET_DEFAULT) {
         sf_text_add(text, " --budget ");
         sf_text_add_uint(text, request->options.budget);
+    }
+    if (request->options.step_budget != 0) {
+        sf_text_add(text, " --step-budget ");
+        sf_text_add_uint(text, request->options.step_budget);
     }
     if (request->options.until_us != INT64_MAX) {
         sf_text_add(text, " --until ");
@@ -129,6 +134,7 @@ static int run(const struct sf_driver_io *io, int argc, char **argv)
         {"--until", SF_DRIVER_OPTION_SPAN, &options->until_us, NULL},
         {"--watermarks-at", SF_DRIVER_OPTION_SPAN, &options->watermarks_at_us, NULL},
         {"--budget", SF_DRIVER_OPTION_NUMBER, &options->budget, NULL},
+        {"--step-budget", SF_DRIVER_OPTION_NUMBER, &request.step_budget, NULL},
     };
     const char *files[SF_DRIVER_FILES_MAX];
     uint32_t count;
@@ -141,6 +147,9 @@ static int run(const struct sf_driver_io *io, int argc, char **argv)
         return sf_driver_command_misuse(io, command, "a history is told of one run at a time, and not with --json",
                                         NULL);
     if (options->budget == 0) return sf_driver_command_misuse(io, command, "--budget wants at least 1", NULL);
+    if (request.step_budget > SF_STEP_BUDGET_MAX)
+        return sf_driver_command_misuse(io, command, "--step-budget wants at most 1024", NULL);
+    options->step_budget = (uint32_t)request.step_budget;
     request.has_seed = request.seeds.is_given;
     options->history = request.is_history_all ? SF_DRIVER_HISTORY_ALL
                        : request.is_history   ? SF_DRIVER_HISTORY_PLAIN
@@ -165,6 +174,7 @@ const struct sf_driver_command sf_driver_command_run = {
         "  --doublecheck       run it twice; the two must agree to the last byte, else exit status 4 and the first\n"
         "                      step that differs\n"
         "  --budget N          fail a run that takes more than N steps (200000000)\n"
+        "  --step-budget N     let every step do at most N units of work, such as 1, instead of what the world gives\n"
         "  --json              one JSON object per run instead of text\n"
         "\n"
         "Examples:\n"

@@ -42,6 +42,7 @@ struct sf_driver_options {
     bool has_seed;
     uint64_t seed;                          /* overrides the scenario's */
     uint64_t budget;                        /* steps; then the run is cut and fails (X3) */
+    uint32_t step_budget;                   /* units of work that a step may do; 0: the world's */
     int64_t until_us;                       /* since the first instant; INT64_MAX: the whole run */
     enum sf_driver_history_level history;
     int64_t watermarks_at_us;               /* -1: no; else a table of all partitions goes into the history then */

@@ -4,11 +4,16 @@
 #include "core/ingest/task.h"
 #include "core/ops/metadata.h"
 
+int64_t sfi_candidate(const struct sf_ingest *ingest)
+{
+    return ingest->is_tracking ? sf_tracker_candidate(&ingest->tracker, ingest->reached) : ingest->watermark;
+}
+
 bool sfi_has_content(const struct sf_ingest *ingest)
 {
     if (ingest->records > 0 || ingest->has_work) return true;
     if (!ingest->is_tracking) return false;
-    return sf_tracker_candidate(&ingest->tracker, ingest->watermark) != sf_ring_newest(&ingest->ring);
+    return sfi_candidate(ingest) != sf_ring_newest(&ingest->ring);
 }
 
 static bool is_due(const struct sf_ingest *ingest)
@@ -24,8 +29,8 @@ static bool is_due(const struct sf_ingest *ingest)
 
 void sfi_emit(struct sf_ingest *ingest, const struct sf_step *step, enum sf_watermark_why why)
 {
-    int64_t value = ingest->is_tracking ? sf_tracker_candidate(&ingest->tracker, ingest->watermark)
-                                        : ingest->watermark;
+    int64_t value = sfi_candidate(ingest);
+    ingest->reached = value;
     if (value != ingest->watermark) {
         ingest->watermark = value;
         ingest->emitted_at = ingest->now;

@@ -68,23 +68,30 @@ static void fall_back(struct sf_ingest *ingest, const struct sf_msg *msg)
     ingest->has_failed = false;
     ingest->must_poll = true;
     ingest->is_drained = false;
+    ingest->poll_records = ingest->poll_units = 0;
     ingest->stall = SFI_STALL_NONE;
     memset(ingest->counts, 0, sources * sizeof *ingest->counts);
     memset(ingest->counts_fixed, 0, sources * sizeof *ingest->counts_fixed);
     memset(ingest->moved, 0, (ingest->partition_count + 63) / 64 * sizeof *ingest->moved);
     sf_ring_fall_back(&ingest->ring, msg->epoch);
-    ingest->watermark = sf_ring_newest(&ingest->ring);
+    ingest->watermark = ingest->reached = sf_ring_newest(&ingest->ring);
     for (uint32_t i = 0; i < ingest->partition_count; i++) rewind_partition(ingest, i);
+}
+
+static void stop(struct sf_ingest *ingest, const struct sf_msg *msg)
+{
+    ingest->is_stopped = true;
+    ingest->is_stopped_for_good = (msg->flags & SF_STOP_FOR_GOOD) != 0;
+    /* what the last epoch counted is in the totals, whoever heard of its commit first (M6) */
+    bool is_news = ingest->is_stopped_for_good && ingest->committing != 0 && ingest->committing == msg->epoch;
+    if (is_news) sfi_committed(ingest, msg->epoch);
+    answer(ingest, SF_MSG_STOPPED);
 }
 
 static void from_engine(struct sf_ingest *ingest, const struct sf_msg *msg)
 {
     switch (msg->kind) {
-    case SF_MSG_STOP:
-        ingest->is_stopped = true;
-        ingest->is_stopped_for_good = (msg->flags & SF_STOP_FOR_GOOD) != 0;
-        answer(ingest, SF_MSG_STOPPED);
-        break;
+    case SF_MSG_STOP: stop(ingest, msg); break;
     case SF_MSG_RESET:
         fall_back(ingest, msg);
         answer(ingest, SF_MSG_RESUMED);
@@ -116,7 +123,7 @@ static uint32_t read_commit(struct sf_ingest *ingest, uint32_t budget)
     const struct sf_msg *msg;
     while (used < budget && (msg = sf_edge_peek(ingest->config.from_commit, ingest->generation)) != NULL) {
         assert(msg->kind == SF_MSG_COMMITTED);
-        sfi_committed(ingest, msg->epoch);
+        if (!ingest->is_stopped_for_good) sfi_committed(ingest, msg->epoch); /* else the STOP has said so */
         sf_edge_pop(ingest->config.from_commit);
         used++;
     }

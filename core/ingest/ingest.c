@@ -32,6 +32,14 @@ static void pass_time(struct sf_ingest *ingest, const struct sf_step *step)
     ingest->stepped_at = step->now;
 }
 
+/* G2: recomputed after every poll, whenever it is emitted: what partitions had reached before they idled counts. Not in
+ * the middle of what one instant brought, which steps cut as they like. */
+static void recompute(struct sf_ingest *ingest)
+{
+    bool is_whole = ingest->is_drained && ingest->stall != SFI_STALL_BUDGET;
+    if (is_whole) ingest->reached = sfi_candidate(ingest);
+}
+
 /* Idleness in one pass (I8), previews (P2), then the watermark (G2a). */
 static void tick(struct sf_ingest *ingest, const struct sf_step *step)
 {
@@ -44,6 +52,7 @@ static void tick(struct sf_ingest *ingest, const struct sf_step *step)
         sfi_note_later(ingest, i);
     }
     ingest->tracker.changed_count = 0;
+    recompute(ingest);
     int64_t interval_us = sfi_us(sfi_topology(ingest)->settings.auto_interval_ms);
     if (ingest->has_emitted && sf_mono_elapsed_us(ingest->emitted_at, ingest->now) < interval_us) return;
     sfi_emit(ingest, step, SF_WATERMARK_POLL);
@@ -93,7 +102,7 @@ static struct sf_mono_ts wake_at(struct sf_ingest *ingest)
     struct sf_mono_ts at = sf_mono_add(ingest->now, SFI_SECOND_US); /* the consumer wants to be polled */
     if (ingest->is_tracking) {
         sooner(&at, sf_tracker_wake_at(&ingest->tracker));
-        if (sf_tracker_candidate(&ingest->tracker, ingest->watermark) != ingest->watermark) {
+        if (sfi_candidate(ingest) != ingest->watermark) {
             int64_t interval_us = sfi_us(sfi_topology(ingest)->settings.auto_interval_ms);
             sooner(&at, sf_mono_add(ingest->emitted_at, interval_us));
         }
@@ -114,14 +123,14 @@ static uint32_t work(struct sf_ingest *ingest, const struct sf_step *step, uint3
     bool was_waiting = ingest->stall == SFI_STALL_WAIT;
     bool is_reading = !ingest->is_finishing && !ingest->has_failed;
     uint32_t used = 0;
-    bool is_dispatch_first = ingest->is_dispatch_owed;
+    bool is_dispatch_first = ingest->is_dispatch_owed, is_poll_cut = false;
     ingest->is_dispatch_owed = false;
-    if (is_reading && !is_dispatch_first) used += sfi_poll(ingest, step, budget);
+    if (is_reading && !is_dispatch_first) used += sfi_poll(ingest, step, budget, &is_poll_cut);
     if (is_reading && used < budget) {
         used += sfi_dispatch(ingest, step, budget - used);
     } else if (is_reading && used > 0 && sf_heap_top(&ingest->order) != NULL) {
         ingest->stall = SFI_STALL_BUDGET;
-        ingest->is_dispatch_owed = true;
+        ingest->is_dispatch_owed = !is_poll_cut; /* one poll goes before what it brings, however it is cut */
     } else if (!is_reading) {
         ingest->stall = SFI_STALL_END;
         ingest->must_poll = true; /* silence that comes of not listening is not judged any more */

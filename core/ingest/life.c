@@ -177,7 +177,7 @@ struct sf_ingest *sf_ingest_new(const struct sf_ingest_config *config, struct sf
     ingest->is_tracking = config->plan->is_event_time;
     ingest->is_ordered = ingest->is_tracking || settings->dispatch == SF_DISPATCH_ORDERED;
     ingest->ring = *config->ring;
-    ingest->watermark = sf_ring_newest(&ingest->ring);
+    ingest->watermark = ingest->reached = sf_ring_newest(&ingest->ring);
     ingest->committed_epoch = config->epoch;
     ingest->epoch = config->epoch + 1;
     sf_held_pool_init(&ingest->held, config->alloc, ingest->consumer);

@@ -273,12 +273,12 @@ static uint32_t handle(struct sf_ingest *ingest, const struct sf_step *step, con
     return 0;
 }
 
-uint32_t sfi_poll(struct sf_ingest *ingest, const struct sf_step *step, uint32_t budget)
+uint32_t sfi_poll(struct sf_ingest *ingest, const struct sf_step *step, uint32_t budget, bool *is_cut_out)
 {
     uint32_t records_max = sfi_topology(ingest)->settings.poll_records_max; /* D1 */
-    uint32_t records = 0, used = 0;
+    uint32_t used = 0;
     ingest->is_drained = false;
-    while (used < budget && records + ingest->batch_records_max <= records_max && !ingest->has_failed &&
+    while (used < budget && ingest->poll_records + ingest->batch_records_max <= records_max && !ingest->has_failed &&
            sfi_has_note_room(step)) {
         struct sf_consumer_event event;
         if (sf_consumer_poll(ingest->consumer, &event, 1) == 0) {
@@ -286,8 +286,12 @@ uint32_t sfi_poll(struct sf_ingest *ingest, const struct sf_step *step, uint32_t
             ingest->must_poll = false;
             break;
         }
-        records += handle(ingest, step, &event);
+        ingest->poll_records += handle(ingest, step, &event);
         used++;
     }
+    ingest->poll_units += used;
+    bool is_full = ingest->poll_records + ingest->batch_records_max > records_max;
+    *is_cut_out = used == budget && !ingest->is_drained && !is_full && ingest->poll_units < records_max;
+    if (!*is_cut_out) ingest->poll_records = ingest->poll_units = 0;
     return used;
 }

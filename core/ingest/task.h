@@ -147,6 +147,7 @@ struct sf_ingest {
     struct sf_mono_ts now;      /* of this step */
     struct sf_wall_ts wall;
     int64_t watermark;          /* global, as last emitted */
+    int64_t reached;            /* global, as last recomputed: the next emission's, at least */
     struct sf_mono_ts emitted_at;
     bool has_emitted;
 
@@ -158,6 +159,8 @@ struct sf_ingest {
     bool must_poll;             /* poll until nothing is left before idleness is judged (I7) */
     bool is_drained;            /* the last poll found nothing more */
     bool is_dispatch_owed;      /* polling took the whole budget: this step dispatches first */
+    uint32_t poll_records;      /* of a poll that budgets have cut, so far (D1) */
+    uint32_t poll_units;
     struct sf_ref *seen;        /* for the observer: the dispatch batch in order */
     struct sf_tp *seen_tps;
     uint32_t seen_count;
@@ -234,7 +237,8 @@ uint32_t sfi_control(struct sf_ingest *ingest, const struct sf_step *step, uint3
 void sfi_fail(struct sf_ingest *ingest, enum sf_status status, struct sf_tp tp, int64_t offset);
 
 /* poll.c */
-uint32_t sfi_poll(struct sf_ingest *ingest, const struct sf_step *step, uint32_t budget);
+/* *is_cut_out: the budget ended it before the broker or D1 did, so the next step goes on with it. */
+uint32_t sfi_poll(struct sf_ingest *ingest, const struct sf_step *step, uint32_t budget, bool *is_cut_out);
 /* Judges what waits until there is a head: skips, warns, or fails. */
 void sfi_judge_head(struct sf_ingest *ingest, const struct sf_step *step, struct sfi_partition *partition);
 /* Something that D5 depends on has changed. */
@@ -261,6 +265,8 @@ void sfi_committed(struct sf_ingest *ingest, uint64_t epoch);
 /* When the next one is due by time alone. */
 struct sf_mono_ts sfi_barrier_wake_at(const struct sf_ingest *ingest);
 bool sfi_has_content(const struct sf_ingest *ingest);
+/* The global watermark as it would be emitted now (G1). */
+int64_t sfi_candidate(const struct sf_ingest *ingest);
 void sfi_emit(struct sf_ingest *ingest, const struct sf_step *step, enum sf_watermark_why why);
 
 #endif

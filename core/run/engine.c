@@ -29,7 +29,8 @@ void sfi_end(struct sf_engine *engine, const struct sf_step *step, enum sf_end e
     engine->stopped_count = 0;
     engine->deadline = sf_mono_add(step->now, engine->config.topology->settings.barrier_timeout_ms * 1000);
     engine->stopping_count =
-        sfi_tell_all(engine, &(struct sf_msg){.kind = SF_MSG_STOP, .flags = SF_STOP_FOR_GOOD});
+        sfi_tell_all(engine, &(struct sf_msg){
+                                 .kind = SF_MSG_STOP, .flags = SF_STOP_FOR_GOOD, .epoch = engine->committed});
     if (end == SF_END_STOPPED)
         sf_note(step->notes, SF_NOTE_STOPPED, SF_SUBJECT_NONE, (int64_t)engine->committed, 0, 0, 0);
     else

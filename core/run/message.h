@@ -28,7 +28,7 @@
 #define SF_WORK_MEMORY 2u  /* the lane's share of uncommitted-bytes-max is used up (L5) */
 
 /* flags of STOP */
-#define SF_STOP_FOR_GOOD 1u /* answer STOPPED and be done */
+#define SF_STOP_FOR_GOOD 1u /* answer STOPPED and be done; msg.epoch: the newest that is committed */
 
 /* flags of RESET */
 #define SF_RESET_NO_STORE 1u /* to commit: there is no persist task behind its edge */

@@ -225,6 +225,26 @@ static void finish_flushes_once_what_was_dispatched_s4(void **state)
     world_destroy(w);
 }
 
+/* The stop may overtake the news of the commit that it follows. */
+static void what_the_last_epoch_counted_is_in_the_totals_after_a_stop_m6(void **state)
+{
+    (void)state;
+    struct world *w = world_new(1);
+    world_start(w);
+    world_last(w, 0, 0, 10);
+    world_run(w);
+    w->is_commit_held = true;
+    world_fix_at(w, 1);
+    CHECK_EQ(sf_ingest_counts(w->ingest)[0].dispatched, 0);
+    w->budget = 1;
+    world_engine_says(w, (struct sf_msg){.kind = SF_MSG_STOP, .flags = SF_STOP_FOR_GOOD, .epoch = 1});
+    world_committed(w, 1);
+    world_step(w);
+    CHECK_EQ(sf_ingest_counts(w->ingest)[0].dispatched, 1);
+    CHECK_EQ(w->last_to_engine.kind, SF_MSG_STOPPED);
+    world_destroy(w);
+}
+
 static void stopped_task_reads_and_sends_nothing_until_reset_b9(void **state)
 {
     (void)state;
@@ -429,6 +449,7 @@ int main(void)
         cmocka_unit_test(watermark_that_idleness_moved_is_content_b13),
         cmocka_unit_test(memory_of_the_epoch_stops_dispatch_and_asks_for_a_barrier_l5),
         cmocka_unit_test(finish_flushes_once_what_was_dispatched_s4),
+        cmocka_unit_test(what_the_last_epoch_counted_is_in_the_totals_after_a_stop_m6),
         cmocka_unit_test(stopped_task_reads_and_sends_nothing_until_reset_b9),
         cmocka_unit_test(commit_that_only_the_engine_knew_of_is_kept_b11),
         cmocka_unit_test(log_that_starts_later_stops_or_is_counted_as_asked_s7),

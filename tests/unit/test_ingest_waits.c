@@ -247,6 +247,24 @@ static void view_names_the_holder_and_hides_nothing_case134(void **state)
     world_destroy(w);
 }
 
+/* Nothing has been emitted since 0 ms when the partition goes idle, and yet what it had reached by then counts. */
+static void what_was_reached_before_the_last_partition_idled_is_emitted_g2_case13(void **state)
+{
+    (void)state;
+    struct world *w = world_new(1);
+    w->topology->settings.idleness_timeout_ms = 100;
+    w->topology->settings.auto_interval_ms = 200;
+    world_start(w);
+    world_last(w, 0, 0, 15);
+    world_run(w);
+    world_at(w, 10);
+    world_last(w, 0, 1, 22);
+    world_run(w);
+    world_at(w, 300);
+    CHECK_STR(world_history(w), "0 W 15\n0 run 1 0:15\n10 run 1 0:22\n200 W 22\n");
+    world_destroy(w);
+}
+
 static void after_a_gap_of_our_own_nothing_is_judged_before_all_is_polled_i7(void **state)
 {
     (void)state;
@@ -268,6 +286,24 @@ static void after_a_gap_of_our_own_nothing_is_judged_before_all_is_polled_i7(voi
                                 "5000 run 1 0:115 0:116 0:117 0:118 0:119 0:120 0:121\n"
                                 "5000 run 1 0:122 0:123 0:124 0:125 0:126 0:127 0:128\n"
                                 "5000 W 30\n5000 run 1 1:30 0:129\n");
+    world_destroy(w);
+}
+
+/* A poll that small budgets cut is still one poll: what it brings is put in order before any of it goes. */
+static void poll_is_whole_before_its_records_go_d2(void **state)
+{
+    (void)state;
+    struct world *w = world_new(2);
+    w->budget = 1;
+    world_start(w);
+    world_caught_up(w, 0);
+    world_caught_up(w, 1);
+    world_run(w);
+    world_at(w, 5);
+    world_last(w, 0, 0, 100);
+    world_last(w, 1, 0, 40);
+    world_run(w);
+    CHECK_STR(world_history(w), "5 run 1 1:40\n5 W 40\n5 run 1 0:100\n");
     world_destroy(w);
 }
 
@@ -306,6 +342,7 @@ static void news_without_end_never_starves_dispatch(void **state)
 {
     (void)state;
     struct world *w = world_new(1);
+    w->topology->settings.poll_records_max = 4; /* what one poll returns, news included */
     w->budget = 1;
     world_start(w);
     world_put(w, 0, 0, 10);
@@ -351,7 +388,9 @@ int main(void)
         cmocka_unit_test(partition_at_its_end_after_a_restart_is_no_stall_case117),
         cmocka_unit_test(full_buffer_pauses_and_half_of_it_resumes_d1_case121),
         cmocka_unit_test(paused_partition_that_falls_back_reads_again_case121),
+        cmocka_unit_test(what_was_reached_before_the_last_partition_idled_is_emitted_g2_case13),
         cmocka_unit_test(after_a_gap_of_our_own_nothing_is_judged_before_all_is_polled_i7),
+        cmocka_unit_test(poll_is_whole_before_its_records_go_d2),
         cmocka_unit_test(partition_that_has_just_delivered_is_not_idle_for_a_wait_d5_p5),
         cmocka_unit_test(news_without_end_never_starves_dispatch),
         cmocka_unit_test(without_event_time_records_leave_as_they_came_d4),
