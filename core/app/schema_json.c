@@ -90,8 +90,8 @@ static void write_times(struct writer *w, enum sf_schema_type type)
     open(w, "[");
     begin_alternative(w);
     write_string(w, "type", "integer");
-    if (type != SF_SCHEMA_STAMP) write_number(w, "minimum", 0);
-    if (type != SF_SCHEMA_STAMP) write_number(w, "maximum", INT64_C(253402300799999));
+    if (type != SF_SCHEMA_STAMP && type != SF_SCHEMA_WATERMARK) write_number(w, "minimum", 0);
+    if (type != SF_SCHEMA_STAMP && type != SF_SCHEMA_WATERMARK) write_number(w, "maximum", INT64_C(253402300799999));
     close(w, "}");
     begin_alternative(w);
     write_pattern(w, "^" SFI_DATE "(T" SFI_CLOCK "(Z|[+-][0-9]{2}:[0-9]{2})?)?$");

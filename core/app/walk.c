@@ -142,7 +142,7 @@ static const char *expected_of(const struct sf_yaml_node *node, enum sf_schema_t
         return !node->is_quoted && sf_value_bool(node->text, &is_true) ? NULL : "true or false";
     if (type == SF_SCHEMA_TIME)
         return sf_value_time(node->text, &ms) ? NULL : "a time such as 2026-09-22T10:00:00Z, or epoch milliseconds";
-    if (type == SF_SCHEMA_STAMP && sf_value_int(node->text, &ms)) return NULL;
+    if ((type == SF_SCHEMA_STAMP || type == SF_SCHEMA_WATERMARK) && sf_value_int(node->text, &ms)) return NULL;
     if (type == SF_SCHEMA_WATERMARK && (sf_yaml_is(node, "unset") || sf_yaml_is(node, "complete"))) return NULL;
     if (type == SF_SCHEMA_MOMENT || type == SF_SCHEMA_STAMP || type == SF_SCHEMA_WATERMARK)
         return sf_value_moment(node->text, &kind, &ms)
