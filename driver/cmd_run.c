@@ -148,7 +148,7 @@ static int run(const struct sf_driver_io *io, int argc, char **argv)
                                         NULL);
     if (options->budget == 0) return sf_driver_command_misuse(io, command, "--budget wants at least 1", NULL);
     if (request.step_budget > SF_STEP_BUDGET_MAX)
-        return sf_driver_command_misuse(io, command, "--step-budget wants at most 1024", NULL);
+        return sf_driver_command_misuse(io, command, "--step-budget wants at most 65536", NULL);
     options->step_budget = (uint32_t)request.step_budget;
     request.has_seed = request.seeds.is_given;
     options->history = request.is_history_all ? SF_DRIVER_HISTORY_ALL

@@ -100,6 +100,7 @@ static void build_sched(struct sfi_run *run)
         config.choice = SF_SIM_CHOICE_PRIORITY;
         if (world->depth > 0) config.depth = world->depth;
     }
+    if (run->options->step_budget > 0) config.budget_min = config.budget_max = run->options->step_budget;
     config.on_step = on_step;
     config.on_note = on_note;
     config.ctx = run;
