@@ -46,15 +46,19 @@ static void append(struct sf_ring *ring, uint64_t epoch, int64_t w)
     ring->count++;
 }
 
+/* The newest stamp in every place. */
+static void fill(struct sf_ring *ring, uint64_t epoch, int64_t w)
+{
+    ring->count = 0;
+    for (uint32_t i = 0; i < ring->places; i++) append(ring, epoch, w);
+}
+
 void sf_ring_push(struct sf_ring *ring, uint64_t epoch, int64_t w, bool is_flush)
 {
     assert(ring->count == 0 || ring->stamps[ring->count - 1].epoch < epoch);
-    if (is_flush) {
-        ring->count = 0;
-        for (uint32_t i = 0; i < ring->places; i++) append(ring, epoch, w);
-    } else {
-        append(ring, epoch, w);
-    }
+    /* what was before a flush is kept until the next stamp: a flush that is aborted falls back to it */
+    if (ring->is_flushed) fill(ring, ring->stamps[ring->count - 1].epoch, ring->stamps[ring->count - 1].w);
+    append(ring, epoch, w);
     ring->is_flushed = is_flush;
 }
 
@@ -76,6 +80,7 @@ int64_t sf_ring_newest(const struct sf_ring *ring)
 /* The stamp `back` places before the newest place. */
 static int64_t place(const struct sf_ring *ring, uint32_t back)
 {
+    if (ring->is_flushed) return sf_ring_newest(ring);
     for (uint32_t i = ring->count; i > 0; i--) {
         if (ring->stamps[i - 1].is_left_out) continue;
         if (back == 0) return ring->stamps[i - 1].w;
@@ -98,12 +103,20 @@ int64_t sf_ring_frontier(const struct sf_ring *ring, uint32_t hops, int64_t delt
 uint32_t sf_ring_encode(const struct sf_ring *ring, uint64_t incarnation, uint8_t *out, uint32_t cap)
 {
     assert(ring->count > 0 && !ring->stamps[ring->count - 1].is_left_out);
+    if (ring->is_flushed) {
+        struct sf_ring filled = *ring;
+        filled.is_flushed = false;
+        fill(&filled, ring->stamps[ring->count - 1].epoch, ring->stamps[ring->count - 1].w);
+        uint32_t filled_bytes = sf_ring_encode(&filled, incarnation, out, cap);
+        out[1] = ROW_FLUSHED;
+        return filled_bytes;
+    }
     uint32_t skip = placed_count(ring) > ring->places ? placed_count(ring) - ring->places : 0;
     uint32_t placed = placed_count(ring) - skip;
     uint32_t bytes = ROW_HEAD + ROW_STAMP * placed;
     assert(cap >= bytes);
     out[0] = ROW_VERSION;
-    out[1] = ring->is_flushed ? ROW_FLUSHED : 0;
+    out[1] = 0;
     sf_put_be16(out + 2, (uint16_t)placed);
     sf_put_be64(out + 4, incarnation);
     sf_put_be64(out + 12, ring->stamps[ring->count - 1].epoch);
@@ -132,12 +145,8 @@ bool sf_ring_decode(struct sf_ring *ring, uint32_t hops_max, const uint8_t *data
     bool is_flushed = (data[1] & ROW_FLUSHED) != 0;
     uint64_t epoch = sf_get_be64(data + 12);
     for (uint32_t i = 0; i < count; i++, at += ROW_STAMP) append(ring, sf_get_be64(at), (int64_t)sf_get_be64(at + 8));
-    if (is_flushed) {
-        /* a topology whose deepest h has grown since gets the flush's stamp in all of its places */
-        int64_t w = sf_ring_newest(ring);
-        ring->count = 0;
-        for (uint32_t i = 0; i < ring->places; i++) append(ring, epoch, w);
-    }
+    /* a topology whose deepest h has grown since gets the flush's stamp in all of its places */
+    if (is_flushed) fill(ring, epoch, sf_ring_newest(ring));
     ring->is_flushed = is_flushed;
     *incarnation_out = sf_get_be64(data + 4);
     *epoch_out = epoch;

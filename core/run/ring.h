@@ -7,7 +7,8 @@
  *
  * After a crash or an abort to cut c the stamp W(c) is *left out*: it stays the newest (what was late stays late) but
  * is no place in the ring any more, so that the next barrier repeats the pass that was lost. After a flush the ring
- * is W(N) alone, as often as it has places, and nothing is left out.
+ * is W(N) alone, as often as it has places, and nothing is left out. A flush that is aborted (B9) falls back like any
+ * other barrier: what the ring held before it is forgotten only when the next stamp comes.
  *
  *     stamps 20 30 40 50, crash after 50:  ring 20 30 40, newest 50;  push 60: frontier(0) = 40;  push 70: 60
  *

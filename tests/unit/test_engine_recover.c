@@ -1,0 +1,66 @@
+/* Fall-backs that meet something else: a final barrier, another lost session, a late answer (B9, B11, B12, S4). */
+#include <stdio.h>
+
+#include "tests/check.h"
+#include "tests/unit/engine_world.h"
+
+#include "core/note.h"
+
+static const char idle_app[] = "application: {id: counts}\n"
+                               "sources:\n"
+                               "  in: {topic: in, key: string, value: json, watermark: {strategy: "
+                               "bounded-out-of-orderness, max-out-of-orderness: 0ms, idleness: 1s}}\n"
+                               "stoatflow: {instance: one}\n"
+                               "streams:\n"
+                               "  - {name: counts, from: in, window: {tumbling: 10ms}, aggregate: {n: count}, emit: "
+                               "on-window-close, store: {name: counts, kind: persistent}}\n"
+                               "sinks:\n"
+                               "  - {from: counts, topic: out, value: json}\n";
+
+static void fault(struct engine_world *w, enum sf_sim_kafka_request request, enum sf_sim_kafka_effect effect)
+{
+    sf_sim_kafka_fault(w->broker, &(struct sf_sim_kafka_fault){.request = request, .effect = effect, .count = 1});
+}
+
+/* P1 idles at 20, the watermark goes on to 100; its record of 21 is late then and for ever, also when the final barrier
+ * that would have committed it is aborted and fixed again. */
+static void an_aborted_final_barrier_takes_no_stamp_back_s5_x1(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, idle_app, 2, 1, 0);
+    engine_world_append(&w, 0, "a", 100, "1");
+    engine_world_append(&w, 1, "b", 20, "1");
+    engine_world_at(&w, 1);
+    engine_world_barrier(&w);
+    for (int64_t ms = 500; ms < 3000; ms += 500) { /* P0 stays live */
+        engine_world_append(&w, 0, "a", 100, "1");
+        engine_world_at(&w, ms);
+        engine_world_barrier(&w);
+    }
+    for (int barrier = 0; barrier < 3; barrier++) engine_world_barrier(&w);
+    static const char final_b[] = "b {\"window\":{\"start\":20,\"end\":30},\"n\":1} @20\n";
+    CHECK_STR(engine_world_output(&w), final_b);
+    engine_world_append(&w, 1, "b", 21, "1");
+    engine_world_at(&w, 3000);
+    fault(&w, SF_SIM_KAFKA_REQUEST_PRODUCE, SF_SIM_KAFKA_REFUSED);
+    engine_world_stop(&w);
+    CHECK_STR(engine_world_output(&w), final_b);
+    engine_world_start(&w);
+    engine_world_append(&w, 0, "a", 200, "1");
+    engine_world_at(&w, 3500);
+    struct sf_watermark_view view;
+    sf_ingest_view(sf_engine_ingest(w.engine), (struct sf_wall_ts){0}, &view);
+    CHECK(view.global >= 100);
+    engine_world_barrier(&w);
+    CHECK_EQ(sf_engine_step_counts(w.engine)[0].drops[SF_DROP_LATE_WINDOW], 1);
+    engine_world_deinit(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_aborted_final_barrier_takes_no_stamp_back_s5_x1),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
