@@ -54,6 +54,7 @@ static void load_barriers(struct sfi_scenario_load *l, const struct sf_yaml_node
     struct sf_scenario *scenario = l->scenario;
     scenario->is_barrier_manual = list != NULL || scenario->world.is_exact;
     if (list == NULL || list->kind != SF_YAML_SEQUENCE) return;
+    if (list->child_count > 2000) SFI_REFUSE(l, list->place, "at most 2000 barriers can be listed");
     int64_t *barriers = sfi_scenario_take(l, list->child_count, sizeof *barriers);
     scenario->barriers = barriers;
     for (const struct sf_yaml_node *node = list->first; node != NULL; node = node->next) {

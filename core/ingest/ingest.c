@@ -100,7 +100,7 @@ static void sooner(struct sf_mono_ts *at, struct sf_mono_ts other)
 static struct sf_mono_ts wake_at(struct sf_ingest *ingest)
 {
     struct sf_mono_ts at = sf_mono_add(ingest->now, SFI_SECOND_US); /* the consumer wants to be polled */
-    if (ingest->is_tracking) {
+    if (ingest->is_tracking && ingest->stall != SFI_STALL_END) { /* then nothing is judged any more */
         sooner(&at, sf_tracker_wake_at(&ingest->tracker));
         if (sfi_candidate(ingest) != ingest->watermark) {
             int64_t interval_us = sfi_us(sfi_topology(ingest)->settings.auto_interval_ms);

@@ -13,6 +13,8 @@ void sfi_commit_epoch_clear(struct sf_commit *commit)
     commit->are_offsets_done = false;
     commit->is_barrier_late = false;
     commit->is_flushing = false;
+    commit->offsets_tag = 0;
+    commit->flush_tag = 0;
     commit->stage = commit->is_exactly_once ? SFI_COMMIT_STAGE_CROSSED : SF_OUT_RESULTS;
     sf_commit_write_clear(&commit->write);
 }
@@ -141,6 +143,12 @@ static bool take_cut(struct sf_commit *commit, const struct sf_step *step)
     return true;
 }
 
+static uint64_t new_tag(struct sf_commit *commit, uint64_t kind)
+{
+    commit->command_count++;
+    return commit->command_count * 0x10 + kind;
+}
+
 static bool send_stamp(struct sf_commit *commit)
 {
     const struct sf_cut *cut = commit->cut;
@@ -170,7 +178,8 @@ static void send_offsets(struct sf_commit *commit, const struct sf_step *step)
     size_t bytes = commit->cut->offset_count * sizeof(struct sf_offset_commit);
     struct sf_offset_commit *commits = sf_malloc(commit->config.alloc, bytes);
     uint32_t count = fill_offsets(commit, commits);
-    sf_producer_offsets(commit->producer, SFI_COMMIT_TAG_OFFSETS, sf_consumer_token(commit->member), commits, count);
+    commit->offsets_tag = new_tag(commit, SFI_COMMIT_TAG_OFFSETS);
+    sf_producer_offsets(commit->producer, commit->offsets_tag, sf_consumer_token(commit->member), commits, count);
     sf_free(commit->config.alloc, commits, bytes);
     commit->are_offsets_sent = true;
     sf_note(step->notes, SF_NOTE_TXN_OFFSETS_SENT, SF_SUBJECT_NONE, (int64_t)commit->epoch, 0, 0, 0);
@@ -187,7 +196,8 @@ static void commit_offsets_by_group(struct sf_commit *commit, const struct sf_st
     size_t bytes = commit->cut->offset_count * sizeof(struct sf_offset_commit);
     struct sf_offset_commit *commits = sf_malloc(commit->config.alloc, bytes);
     uint32_t count = fill_offsets(commit, commits);
-    sf_admin_commit(commit->admin, SFI_COMMIT_TAG_OFFSETS, commit->config.topology->application_id,
+    commit->offsets_tag = new_tag(commit, SFI_COMMIT_TAG_OFFSETS);
+    sf_admin_commit(commit->admin, commit->offsets_tag, commit->config.topology->application_id,
                     sf_consumer_token(commit->member), commits, count);
     sf_free(commit->config.alloc, commits, bytes);
     commit->phase = SFI_COMMIT_ENDING;
@@ -205,7 +215,8 @@ static void walk_stages(struct sf_commit *commit, const struct sf_step *step)
     if (!ensure_open(commit, step) || !is_stage_complete(commit)) return;
     if (commit->stage == SF_OUT_FRONTIERS && !send_stamp(commit)) return;
     commit->is_flushing = true;
-    sf_producer_flush(commit->producer, SFI_COMMIT_TAG_FLUSH);
+    commit->flush_tag = new_tag(commit, SFI_COMMIT_TAG_FLUSH);
+    sf_producer_flush(commit->producer, commit->flush_tag);
 }
 
 /* ------------------------------------------------------------------ the step */

@@ -10,7 +10,8 @@
 
 #define SFI_COMMIT_STAGE_CROSSED 3u
 
-/* Tags of the commands that may be pending. */
+/* Tags of the commands that may be pending. Offsets and flushes outlive an abort where there is no transaction, so each
+ * has a tag of its own: 0x10 × how many there were, and what it is. */
 #define SFI_COMMIT_TAG_INIT 1u
 #define SFI_COMMIT_TAG_OFFSETS 2u
 #define SFI_COMMIT_TAG_COMMIT 3u
@@ -58,6 +59,9 @@ struct sf_commit {
     bool is_barrier_late;
     uint32_t stage;      /* at-least-once: what may be written now, SF_OUT_… ; exactly-once: STAGE_CROSSED */
     bool is_flushing;
+    uint64_t command_count;  /* offsets and flushes so far */
+    uint64_t offsets_tag;    /* whose answer is waited for; 0: none */
+    uint64_t flush_tag;
     struct sf_commit_write write;
     uint32_t writing_lane; /* whose block `write` has begun */
 

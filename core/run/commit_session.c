@@ -157,7 +157,8 @@ uint32_t sfi_commit_poll_producer(struct sf_commit *commit, const struct sf_step
         case SF_PRODUCER_INIT: on_init(commit, event); break;
         case SF_PRODUCER_ROOM: break;
         case SF_PRODUCER_OFFSETS:
-            if (!is_in_trouble && commit->phase == SFI_COMMIT_OPEN) on_offsets(commit, event->status, event->text);
+            if (commit->phase != SFI_COMMIT_OPEN || event->tag != commit->offsets_tag) break;
+            on_offsets(commit, event->status, event->text);
             break;
         case SF_PRODUCER_COMMITTED:
             if (commit->phase == SFI_COMMIT_ENDING) on_committed(commit, step, event);
@@ -173,7 +174,7 @@ uint32_t sfi_commit_poll_producer(struct sf_commit *commit, const struct sf_step
             }
             break;
         case SF_PRODUCER_FLUSHED:
-            if (!is_in_trouble) on_flushed(commit, event);
+            if (!is_in_trouble && event->tag == commit->flush_tag) on_flushed(commit, event);
             break;
         case SF_PRODUCER_FAILED:
             if (!is_in_trouble || sf_status_class(event->status) != SF_CLASS_ABORT) on_failed(commit, event);
@@ -190,7 +191,7 @@ uint32_t sfi_commit_poll_admin(struct sf_commit *commit, const struct sf_step *s
     if (commit->admin.ops == NULL) return 0;
     uint32_t count = sf_admin_poll(commit->admin, events, sizeof events / sizeof events[0]);
     for (uint32_t i = 0; i < count; i++) {
-        if (events[i].tag != SFI_COMMIT_TAG_OFFSETS || commit->phase != SFI_COMMIT_ENDING) continue;
+        if (events[i].tag != commit->offsets_tag || commit->phase != SFI_COMMIT_ENDING) continue;
         if (events[i].status != SF_OK) {
             sfi_commit_trouble(commit, SF_TROUBLE_TXN, events[i].status, false, events[i].text);
             continue;
@@ -279,11 +280,11 @@ static void on_session(struct sf_commit *commit, const struct sf_step *step, con
         join_group(commit);
     } else if (msg->flags == SF_SESSION_OPEN) {
         open_session(commit);
+    } else if (commit->producer.ops == NULL) { /* it was lost on the way here */
+        answer_session(commit, SF_E_SESSION);
     } else if (!commit->is_exactly_once || commit->phase == SFI_COMMIT_READY) {
         commit->phase = SFI_COMMIT_READY; /* nothing is open */
         answer_session(commit, SF_OK);
-    } else if (commit->producer.ops == NULL) {
-        answer_session(commit, SF_E_SESSION);
     } else {
         commit->phase = SFI_COMMIT_ABORTING;
         sf_producer_abort(commit->producer, SFI_COMMIT_TAG_ABORT);

@@ -74,7 +74,7 @@ void sf_engine_destroy(struct sf_engine *engine);
 
 /* Ask for a graceful stop (S4). Idempotent. */
 void sf_engine_finish(struct sf_engine *engine);
-/* Ask for one barrier (manual barriers only). */
+/* Ask for one barrier (manual barriers only). At most 2,000 may be asked for that ingest has had no step to see. */
 void sf_engine_fix(struct sf_engine *engine);
 
 /* --- for a host that knows no task is running (the simulator between steps) */

@@ -75,6 +75,7 @@ struct sf_engine {
     struct sf_mono_ts standby_at; /* still not owner then: somebody else is */
     bool is_standby_told;
     bool is_revoking;
+    bool is_session_owed;      /* the session was lost while all fell back: another fall-back behind this one */
     bool is_in_doubt;          /* the fall-back at hand: outcome of `doubt_epoch` unknown */
     uint64_t doubt_epoch;
     uint64_t next_epoch;       /* after the fall-back at hand */

@@ -38,6 +38,20 @@ static void on_record(struct sf_engine *engine, const struct sf_step *step, cons
     sfi_end(engine, step, SF_END_FAILED, (enum sf_status)msg->value, failure->text);
 }
 
+/* What goes wrong with the producer while it is being opened or aborted is the answer to that order. Later it is a new
+ * session's end: one that only reads the stamp (B11) needs another, whose opening settles nothing more; one that stops
+ * and resets has every task half-way, and begins again when they all go on. */
+static void trouble_on_trouble(struct sf_engine *engine)
+{
+    if (engine->recover == SFI_RECOVER_LOOK) {
+        if (engine->is_reader_open) sf_log_reader_close(&engine->reader);
+        engine->is_reader_open = false;
+        open_session(engine);
+    } else if (engine->recover == SFI_RECOVER_STOP || engine->recover == SFI_RECOVER_RESET) {
+        engine->is_session_owed = true;
+    }
+}
+
 void sfi_on_trouble(struct sf_engine *engine, const struct sf_step *step, const struct sf_msg *msg)
 {
     enum sf_status status = (enum sf_status)msg->value;
@@ -56,7 +70,14 @@ void sfi_on_trouble(struct sf_engine *engine, const struct sf_step *step, const 
         sfi_end(engine, step, SF_END_FAILED, status, text);
         return;
     }
-    if (engine->recover != SFI_RECOVER_NONE) return; /* the fall-back at hand covers it */
+    if (engine->recover != SFI_RECOVER_NONE) {
+        trouble_on_trouble(engine);
+        return;
+    }
+    if (engine->start != SFI_START_DONE) { /* nothing runs that could fall back */
+        open_session(engine);
+        return;
+    }
     engine->next_epoch = msg->epoch + 1;
     if (msg->value2 == SF_TROUBLE_SESSION) {
         engine->is_in_doubt = msg->flags != 0;
@@ -76,6 +97,10 @@ static void session_is_open(struct sf_engine *engine, const struct sf_step *step
 {
     if (engine->start == SFI_START_SESSION) {
         sfi_start_next(engine, SFI_START_STABLE);
+        return;
+    }
+    if (engine->start != SFI_START_DONE) {
+        engine->recover = SFI_RECOVER_NONE;
         return;
     }
     if (engine->recover == SFI_RECOVER_SESSION && engine->is_in_doubt) {
@@ -137,6 +162,11 @@ void sfi_on_resumed(struct sf_engine *engine, const struct sf_step *step)
     engine->recover = SFI_RECOVER_NONE;
     engine->phase = SF_PHASE_RUNNING;
     engine->is_in_doubt = false;
+    if (!engine->is_session_owed) return;
+    engine->is_session_owed = false;
+    engine->next_epoch++;
+    engine->transactions_lost++;
+    open_session(engine);
 }
 
 /* The newest committed stamp says whether the epoch in doubt is durable: same incarnation, same epoch (B11). */

@@ -188,6 +188,11 @@ static bool on_ends(struct sf_engine *engine, const struct sf_step *step, const 
     }
     for (uint32_t i = 0; i < event->answer_count; i++) {
         const struct sf_offset_answer *answer = &event->answers[i];
+        if (answer->status != SF_OK) {
+            sfi_start_fail(engine, step, answer->status, "cannot read where the log begins of",
+                           sfi_topic_name(engine, answer->tp.topic), sf_status_text(answer->status));
+            return false;
+        }
         for (uint32_t p = 0; p < engine->partition_count; p++)
             if (engine->tps[p].topic == answer->tp.topic && engine->tps[p].partition == answer->tp.partition)
                 engine->partitions[p].offset = answer->offset;
@@ -232,6 +237,7 @@ static void run(struct sf_engine *engine, const struct sf_step *step)
     if (engine->persist == NULL) reset.flags = SF_RESET_NO_STORE;
     sfi_tell_commit(engine, reset);
     engine->start = SFI_START_DONE;
+    engine->next_epoch = engine->committed + 1;
     engine->recover = SFI_RECOVER_RESET; /* the first start ends like a fall-back: when all tasks go on */
     engine->phase = SF_PHASE_FALLING_BACK;
     sf_note(step->notes, SF_NOTE_STARTED, SF_SUBJECT_NONE, (int64_t)engine->committed + 1,

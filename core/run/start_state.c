@@ -50,6 +50,11 @@ void sfi_state_ends(struct sf_engine *engine, const struct sf_step *step, const 
     }
     for (uint32_t i = 0; i < event->answer_count; i++) {
         struct sfi_log *log = &engine->logs[i];
+        if (event->answers[i].status != SF_OK) {
+            sfi_start_fail(engine, step, event->answers[i].status, "cannot read where an internal topic ends:",
+                           sfi_topic_name(engine, log->tp.topic), sf_status_text(event->answers[i].status));
+            return;
+        }
         if (event->tag == SF_LOG_START) log->start = event->answers[i].offset;
         if (event->tag == SF_LOG_STABLE_END) log->stable_end = event->answers[i].offset;
         if (event->tag == SF_LOG_END) log->end = event->answers[i].offset;

@@ -7,6 +7,7 @@
 #define HOP_BLOCK_BYTES (16u * 1024u)
 #define HOP_BLOCKS 8u
 #define PERSIST_BLOCKS 16u
+#define FIX_SLOTS 2048u /* barriers that a host may ask for while ingest does not run */
 
 static struct sf_plan_sub *sub_of(const struct sf_engine *engine, uint32_t sub)
 {
@@ -37,6 +38,14 @@ static struct sf_edge *take_edges(struct sf_engine *engine, uint32_t *at, uint32
                                                          .control_slots = CONTROL_SLOTS});
     *at += count;
     return first;
+}
+
+static struct sf_edge *take_fix_edge(struct sf_engine *engine, uint32_t *at)
+{
+    struct sf_edge *edge = &engine->edges[(*at)++];
+    uint32_t slots = engine->config.is_barrier_manual ? FIX_SLOTS : CONTROL_SLOTS;
+    sf_edge_init(edge, &(struct sf_edge_config){.alloc = engine->config.alloc, .control_slots = slots});
+    return edge;
 }
 
 static uint32_t out_blocks(const struct sf_engine *engine)
@@ -99,7 +108,7 @@ void sfi_wire(struct sf_engine *engine)
     engine->engine_to_commit = take_edges(engine, &at, 1, 0, 0);
     engine->commit_to_engine = take_edges(engine, &at, 1, 0, 0);
     engine->host_to_engine = take_edges(engine, &at, 1, 0, 0);
-    engine->host_to_ingest = take_edges(engine, &at, 1, 0, 0);
+    engine->host_to_ingest = take_fix_edge(engine, &at);
     if (has_store) {
         engine->commit_to_persist = take_edges(engine, &at, 1, PERSIST_BLOCKS, OUT_BLOCK_BYTES);
         engine->engine_to_persist = take_edges(engine, &at, 1, 0, 0);

@@ -57,10 +57,46 @@ static void an_aborted_final_barrier_takes_no_stamp_back_s5_x1(void **state)
     engine_world_deinit(&w);
 }
 
+/* Idleness is not judged once nothing is read any more, and what is not judged is no reason to run. */
+static void a_final_barrier_that_waits_for_a_lane_lets_time_pass(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, idle_app, 1, 1, 0);
+    engine_world_append(&w, 0, "a", 100, "1");
+    engine_world_at(&w, 1);
+    sf_sim_sched_hold(w.sched, w.instance->id, "lane 0.0", w.world.start_us + 1000, w.world.start_us + 5000000);
+    sf_engine_finish(w.engine);
+    engine_world_at(&w, 4000);
+    CHECK(!w.has_ended);
+    engine_world_at(&w, 6000);
+    CHECK(w.has_ended);
+    CHECK_EQ(w.end, SF_END_STOPPED);
+    engine_world_deinit(&w);
+}
+
+/* More barriers than ingest has steps to see. */
+static void barriers_that_are_asked_for_while_ingest_stands_are_all_fixed(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, idle_app, 1, 1, 0);
+    engine_world_append(&w, 0, "a", 100, "1");
+    engine_world_at(&w, 1);
+    sf_sim_sched_hold(w.sched, w.instance->id, "ingest", w.world.start_us + 1000, w.world.start_us + 900000);
+    for (int barrier = 0; barrier < 50; barrier++) engine_world_barrier(&w);
+    CHECK_EQ(sf_engine_epoch(w.engine), 0);
+    engine_world_at(&w, 1000);
+    CHECK_EQ(sf_engine_epoch(w.engine), 50);
+    engine_world_deinit(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_aborted_final_barrier_takes_no_stamp_back_s5_x1),
+        cmocka_unit_test(a_final_barrier_that_waits_for_a_lane_lets_time_pass),
+        cmocka_unit_test(barriers_that_are_asked_for_while_ingest_stands_are_all_fixed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
