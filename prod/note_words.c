@@ -15,7 +15,7 @@ enum sf_prod_level sf_prod_note_level(uint16_t code)
     case SF_NOTE_INFO: return SF_PROD_INFO;
     case SF_NOTE_WARNING: return SF_PROD_WARN;
     }
-    assert(!"no such level");
+    assert(false && "no such level");
     return SF_PROD_ERROR;
 }
 

@@ -11,7 +11,7 @@ const char *sfi_outline_serde(enum sf_serde serde)
     case SF_SERDE_DOUBLE: return "double";
     case SF_SERDE_JSON: return "json";
     }
-    assert(!"no such serde");
+    assert(false && "no such serde");
     return "";
 }
 
@@ -32,7 +32,7 @@ static void add_strategy(const struct sf_topology *topology, const struct sf_wat
     case SF_STRATEGY_MONOTONOUS: sf_text_add(text, "monotonous"); return;
     case SF_STRATEGY_NONE: sf_text_add(text, "no watermark"); return;
     }
-    assert(!"no such strategy");
+    assert(false && "no such strategy");
 }
 
 void sfi_outline_source(const struct sf_topology *topology, uint32_t source, struct sf_text *text)
@@ -73,7 +73,7 @@ static const char *aggregate_name(enum sf_aggregate_kind kind)
     case SF_AGGREGATE_MIN: return "min";
     case SF_AGGREGATE_MAX: return "max";
     }
-    assert(!"no such aggregate");
+    assert(false && "no such aggregate");
     return "";
 }
 
@@ -123,7 +123,7 @@ void sfi_outline_step(const struct sf_step_spec *step, struct sf_text *text)
         return;
     case SF_STEP_AGGREGATE: add_aggregate(step, text); return;
     }
-    assert(!"no such step");
+    assert(false && "no such step");
 }
 
 void sfi_outline_feeders(const struct sf_plan *plan, uint32_t sub, bool *is_feeder)

@@ -81,7 +81,7 @@ static const char *dispatch_name(enum sf_dispatch dispatch)
     case SF_DISPATCH_ORDERED: return "ordered";
     case SF_DISPATCH_DIRECT: return "direct";
     }
-    assert(!"no such dispatch");
+    assert(false && "no such dispatch");
     return "";
 }
 
