@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "driver/oracle.h"
 #include "driver/trail.h"
 #include "driver/verdict.h"
 
@@ -51,6 +52,7 @@ enum sf_driver_verdict sf_driver_session_run(const struct sf_driver_session *ses
     struct sf_driver_options own = *options;
     struct sf_driver_trail trail;
     own.plan = session->plan;
+    if (own.checks == NULL) own.checks = sf_driver_oracle();
     if (!is_doublechecked) return sf_driver_run(session->scenario, &own, report);
     struct sf_driver_report second;
     sf_driver_trail_init(&trail, sf_alloc_libc());
