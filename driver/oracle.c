@@ -10,8 +10,9 @@
 void sfi_oracle_begin_reading(struct sfi_oracle_instance *instance)
 {
     struct sfi_oracle *oracle = instance->oracle;
-    oracle->reader = instance;
     if (instance->is_reading) return;
+    if (oracle->reader != NULL) oracle->reader->is_former = true;
+    oracle->reader = instance;
     instance->is_reading = true;
     instance->watermark = oracle->model.ring.newest.w;
     instance->fixed = instance->committed = oracle->model.ring.newest.epoch;
@@ -27,6 +28,7 @@ static void on_watermark(void *ctx, int64_t value, enum sf_watermark_why why)
 {
     struct sfi_oracle_instance *instance = ctx;
     (void)why;
+    if (instance->is_former) return;
     if (value < instance->watermark)
         sfi_oracle_say_epoch(instance->oracle, "X1", instance->fixed + 1, "global watermark, not below",
                              instance->watermark, value);
@@ -38,6 +40,7 @@ static void on_committed(void *ctx, uint64_t epoch)
 {
     struct sfi_oracle_instance *instance = ctx;
     struct sfi_oracle *oracle = instance->oracle;
+    if (instance->is_former) return;
     instance->is_count_due = true;
     if (oracle->is_exactly_once && instance->committed != epoch)
         sfi_oracle_say_epoch(oracle, "X8", epoch, "taken for committed; the newest that is",
@@ -48,7 +51,7 @@ static void on_fell_back(void *ctx, uint64_t epoch)
 {
     struct sfi_oracle_instance *instance = ctx;
     struct sfi_oracle *oracle = instance->oracle;
-    if (oracle->is_broken) return;
+    if (oracle->is_broken || instance->is_former) return;
     if (oracle->is_exactly_once && epoch != oracle->model.ring.newest.epoch)
         sfi_oracle_say_epoch(oracle, "X15", epoch, "falls back to this cut; the newest that has committed (B11)",
                              (int64_t)oracle->model.ring.newest.epoch, (int64_t)epoch);
@@ -143,7 +146,7 @@ static void oracle_stepped(void *state, const struct sf_sim_step_record *record)
     struct sfi_oracle *oracle = state;
     if (oracle->is_broken) return;
     for (struct sfi_oracle_instance *instance = oracle->instances; instance != NULL; instance = instance->next) {
-        if (instance->is_over || instance->id != record->instance->id) continue;
+        if (instance->is_over || instance->is_former || instance->id != record->instance->id) continue;
         if (instance->is_count_due) check_counts(instance);
         if (instance->unsettled_count > 0) sfi_oracle_live_stepped(instance);
     }

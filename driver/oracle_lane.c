@@ -46,7 +46,7 @@ void sfi_oracle_taken(void *ctx, uint32_t sub, uint32_t lane_number, uint64_t ep
     struct sfi_oracle_instance *instance = ctx;
     struct sfi_oracle *oracle = instance->oracle;
     struct sfi_oracle_lane *lane = lane_of(instance, sub, lane_number);
-    for (uint32_t i = 0; i < count && !oracle->is_broken; i++) {
+    for (uint32_t i = 0; i < count && !oracle->is_broken && !instance->is_former; i++) {
         if (lane->count == 0) {
             say_lane(oracle, "X4", sub, lane_number, "takes a record that was not sent to it (L2)", -1,
                      refs[i].record->offset);
@@ -74,7 +74,7 @@ void sfi_oracle_crossed(void *ctx, uint32_t sub, uint32_t lane_number, uint64_t 
     struct sfi_oracle *oracle = instance->oracle;
     struct sfi_oracle_lane *lane = lane_of(instance, sub, lane_number);
     const struct sf_plan_sub *plan = &oracle->world.plan->subs[sub];
-    if (oracle->is_broken) return;
+    if (oracle->is_broken || instance->is_former) return;
     if (epoch != instance->fixed)
         say_lane(oracle, "X11", sub, lane_number, "crosses the barrier that was fixed (B5)", (int64_t)instance->fixed,
                  (int64_t)epoch);
@@ -101,7 +101,7 @@ void sfi_oracle_passed(void *ctx, uint32_t sub, uint32_t lane_number, uint64_t e
     struct sfi_oracle_instance *instance = ctx;
     struct sfi_oracle_lane *lane = lane_of(instance, sub, lane_number);
     (void)result_count;
-    if (instance->oracle->is_broken) return;
+    if (instance->oracle->is_broken || instance->is_former) return;
     if (lane->crossed != epoch || lane->passed >= epoch)
         say_lane(instance->oracle, "X11", sub, lane_number, "passes once behind each barrier (F5)",
                  (int64_t)lane->crossed, (int64_t)epoch);
@@ -164,7 +164,7 @@ void sfi_oracle_fixed(void *ctx, const struct sf_cut *cut)
     struct sfi_oracle_instance *instance = ctx;
     struct sfi_oracle *oracle = instance->oracle;
     int64_t now_us = oracle->world.world->mono_us;
-    if (oracle->is_broken) return;
+    if (oracle->is_broken || instance->is_former) return;
     if (instance->fixed != instance->committed)
         sfi_oracle_say_epoch(oracle, "X11", cut->epoch, "is fixed after this epoch has committed (B1)",
                              (int64_t)instance->fixed, (int64_t)instance->committed);

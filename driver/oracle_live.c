@@ -294,6 +294,7 @@ void sfi_oracle_assigned(void *ctx, struct sf_tp tp, int64_t offset, int64_t tim
     struct sfi_oracle_instance *instance = ctx;
     struct sfi_oracle *oracle = instance->oracle;
     uint32_t p;
+    if (oracle->is_broken || instance->is_former) return;
     struct sfi_oracle_partition *partition = sfi_oracle_partition_get(instance, tp, &p);
     if (partition == NULL) {
         sfi_oracle_say(oracle, "X4", "assigned", "a partition of a source", "another topic");
@@ -350,7 +351,7 @@ void sfi_oracle_buffered(void *ctx, const struct sf_batch *batch)
     struct sfi_oracle *oracle = instance->oracle;
     const struct sf_settings *settings = &oracle->world.topology->settings;
     uint32_t p;
-    if (oracle->is_broken) return;
+    if (oracle->is_broken || instance->is_former) return;
     struct sfi_oracle_partition *partition = sfi_oracle_partition_get(instance, batch->tp, &p);
     if (partition == NULL || !instance->live[p].is_assigned) {
         sfi_oracle_say(oracle, "X4", "buffered", "records of partitions that were taken", "another partition's");
@@ -446,7 +447,7 @@ void sfi_oracle_dispatched(void *ctx, uint64_t epoch_number, const struct sf_ref
 {
     struct sfi_oracle_instance *instance = ctx;
     struct sfi_oracle *oracle = instance->oracle;
-    if (oracle->is_broken) return;
+    if (oracle->is_broken || instance->is_former) return;
     if (watermark != instance->watermark)
         sfi_oracle_say_epoch(oracle, "X1", epoch_number, "watermark that travels with dispatched records (G3)",
                              instance->watermark, watermark);
@@ -474,7 +475,7 @@ void sfi_oracle_skipped(void *ctx, uint64_t epoch, struct sf_tp tp, int64_t offs
     struct sfi_oracle_instance *instance = ctx;
     struct sfi_oracle *oracle = instance->oracle;
     uint32_t p;
-    if (oracle->is_broken || sfi_oracle_partition_get(instance, tp, &p) == NULL) return;
+    if (oracle->is_broken || instance->is_former || sfi_oracle_partition_get(instance, tp, &p) == NULL) return;
     struct sfi_oracle_live *live = &instance->live[p];
     bool is_head = live->skip_count == 0 && live->waiting > 0 && live->verdict == SFI_ORACLE_SKIP &&
                    live->first->copies[live->first->at].offset == offset;

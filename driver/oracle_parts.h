@@ -156,6 +156,7 @@ struct sfi_oracle_instance {
     uint32_t run;               /* fall-backs so far */
     bool is_over;
     bool is_reading;            /* its ingest has begun */
+    bool is_former;             /* another one has begun after it: what it believes is of no account (X12) */
     bool is_frozen;
     uint32_t *partition_of;     /* ingest's numbers -> oracle's, as they come by */
     uint32_t partition_of_count;
@@ -207,8 +208,8 @@ struct sfi_oracle_change {
     int64_t start;
     uint64_t key_hash;
     uint64_t value_hash; /* 0: a tombstone */
+    struct sf_tp tp;     /* where it lies */
     int64_t offset;
-    int32_t partition;
 };
 
 struct sfi_oracle_raise {

@@ -109,12 +109,40 @@ static bool is_expired(const struct sfi_model_step *step, int64_t start)
     return step->expiry != SF_TIME_UNSET && sf_time_add(start, step->spec->store.retention_ms) <= step->expiry;
 }
 
-/* The model's row in words, and where the changelog's stands. */
-static void say_row(struct sfi_oracle *oracle, uint32_t step_index, const struct sfi_model_pane *pane,
-                    struct sfi_model_row *row, const char *actual)
+static void add_row(struct sf_text *text, const uint8_t *value, size_t len)
+{
+    if (len <= 8) return;
+    sf_text_add(text, "time ");
+    sf_text_add_int(text, (int64_t)sf_get_be64(value));
+    sf_text_add(text, " ");
+    sf_text_add_bytes(text, (const char *)value + 8, len - 8);
+}
+
+/* What the transaction holds of the row. */
+static void add_actual(struct sfi_oracle *oracle, const struct sfi_oracle_txn *txn, uint32_t step, int64_t start,
+                       uint64_t key_hash, struct sf_text *text)
+{
+    for (uint32_t i = txn->change_count; i > 0; i--) {
+        const struct sfi_oracle_change *change = &txn->changes[i - 1];
+        if (change->step != step || change->start != start || change->key_hash != key_hash) continue;
+        struct sf_sim_kafka_entry entry;
+        int64_t offset = change->offset;
+        bool is_there = sf_sim_kafka_log_next(oracle->world.broker, change->tp, &offset, &entry);
+        if (is_there && entry.record != NULL && entry.record->value.data != NULL)
+            add_row(text, entry.record->value.data, entry.record->value.len);
+        else
+            sf_text_add(text, "a tombstone");
+        return;
+    }
+    sf_text_add(text, "no row in the transaction");
+}
+
+/* The model's row in words, and the changelog's. */
+static void say_row(struct sfi_oracle *oracle, const struct sfi_oracle_txn *txn, uint32_t step_index,
+                    const struct sfi_model_pane *pane, struct sfi_model_row *row)
 {
     const struct sfi_model_step *step = &oracle->model.steps[step_index];
-    char subject[SF_DRIVER_SUBJECT_BYTES], expected[SF_DRIVER_VALUE_BYTES], value[SF_DRIVER_VALUE_BYTES];
+    char subject[SF_DRIVER_SUBJECT_BYTES], words[2][SF_DRIVER_VALUE_BYTES], value[SF_DRIVER_VALUE_BYTES];
     struct sf_text text;
     sf_text_init(&text, subject, sizeof subject);
     sf_text_add(&text, "changelog of ");
@@ -126,15 +154,15 @@ static void say_row(struct sfi_oracle *oracle, uint32_t step_index, const struct
     sf_text_add(&text, " window ");
     sf_text_add_int(&text, pane->start);
     size_t len = sfi_model_row_text(&step->aggregates, row->ts_ms, sfi_model_row_numbers(row), value, sizeof value);
-    sf_text_init(&text, expected, sizeof expected);
-    sf_text_add(&text, "time ");
-    sf_text_add_int(&text, row->ts_ms);
-    sf_text_add(&text, " ");
-    if (len > 8 && len <= sizeof value) sf_text_add_bytes(&text, value + 8, len - 8);
-    sfi_oracle_say(oracle, "X9", subject, expected, actual);
+    sf_text_init(&text, words[0], sizeof words[0]);
+    if (len <= sizeof value) add_row(&text, (const uint8_t *)value, len);
+    sf_text_init(&text, words[1], sizeof words[1]);
+    add_actual(oracle, txn, step_index, pane->start, row->hash, &text);
+    sfi_oracle_say(oracle, "X9", subject, words[0], words[1]);
 }
 
-static void take_value(struct sfi_oracle *oracle, const struct sfi_oracle_change *change)
+static void take_value(struct sfi_oracle *oracle, const struct sfi_oracle_txn *txn,
+                       const struct sfi_oracle_change *change)
 {
     struct sfi_model_step *step = &oracle->model.steps[change->step];
     struct sfi_model_pane *pane = sfi_model_pane_find(&step->windows, change->start);
@@ -152,7 +180,7 @@ static void take_value(struct sfi_oracle *oracle, const struct sfi_oracle_change
     }
     row->changelog = change->value_hash;
     if (!row->is_dirty && oracle->is_step_exact[change->step] && change->value_hash != hash_of_row(oracle, step, row))
-        say_row(oracle, change->step, pane, row, "another value");
+        say_row(oracle, txn, change->step, pane, row);
 }
 
 static void take_tombstone(struct sfi_oracle *oracle, const struct sfi_oracle_change *change)
@@ -175,17 +203,16 @@ static void take_tombstone(struct sfi_oracle *oracle, const struct sfi_oracle_ch
     if (row != NULL) row->changelog = 0;
 }
 
-static void check_dirty(struct sfi_oracle *oracle, uint32_t index)
+static void check_dirty(struct sfi_oracle *oracle, const struct sfi_oracle_txn *txn, uint32_t index)
 {
     struct sfi_model_step *step = &oracle->model.steps[index];
     for (uint32_t i = 0; i < step->windows.dirty_count && !oracle->is_broken; i++) {
         const struct sfi_model_pane *pane = step->windows.dirty[i].pane;
         struct sfi_model_row *row = sfi_model_row_at(&step->windows, pane, step->windows.dirty[i].row);
         if (is_expired(step, pane->start)) continue; /* check_gone */
-        if (row->changelog == 0)
-            say_row(oracle, index, pane, row, "no row");
-        else if (oracle->is_step_exact[index] && row->changelog != hash_of_row(oracle, step, row))
-            say_row(oracle, index, pane, row, "another value");
+        bool is_right = row->changelog != 0 &&
+                        (!oracle->is_step_exact[index] || row->changelog == hash_of_row(oracle, step, row));
+        if (!is_right) say_row(oracle, txn, index, pane, row);
     }
 }
 
@@ -211,13 +238,13 @@ void sfi_oracle_state_check(struct sfi_oracle *oracle, uint64_t epoch, struct sf
     if (!settings->is_changelog_enabled || settings->is_changelog_packed) return;
     for (uint32_t i = 0; i < txn->change_count && !oracle->is_broken; i++) {
         if (txn->changes[i].value_hash != 0)
-            take_value(oracle, &txn->changes[i]);
+            take_value(oracle, txn, &txn->changes[i]);
         else
             take_tombstone(oracle, &txn->changes[i]);
     }
     for (uint32_t i = 0; i < oracle->world.topology->step_count && !oracle->is_broken; i++) {
         if (oracle->world.topology->steps[i].kind != SF_STEP_AGGREGATE) continue;
-        check_dirty(oracle, i);
+        check_dirty(oracle, txn, i);
         check_gone(oracle, i);
     }
 }

@@ -149,8 +149,8 @@ static void add_change(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn, co
                                                                    .start = (int64_t)start,
                                                                    .key_hash = sf_hash64(record->key.data, key_len),
                                                                    .value_hash = value_hash,
-                                                                   .offset = record->offset,
-                                                                   .partition = tp.partition};
+                                                                   .tp = tp,
+                                                                   .offset = record->offset};
 }
 
 static void add_raise(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn, const struct sfi_oracle_topic *topic,
@@ -206,7 +206,9 @@ void sfi_oracle_appended(void *ctx, struct sf_tp tp, const struct sf_record *rec
     for (uint32_t i = 0; i < count && !oracle->is_broken; i++) {
         switch (topic->kind) {
         case SFI_ORACLE_TOPIC_SINK: add_row(oracle, txn, topic, tp, &records[i]); break;
-        case SFI_ORACLE_TOPIC_CHANGELOG: add_change(oracle, txn, topic, tp, &records[i]); break;
+        case SFI_ORACLE_TOPIC_CHANGELOG:
+            if (!oracle->world.topology->settings.is_changelog_packed) add_change(oracle, txn, topic, tp, &records[i]);
+            break;
         case SFI_ORACLE_TOPIC_FRONTIER: add_raise(oracle, txn, topic, tp, &records[i]); break;
         case SFI_ORACLE_TOPIC_STAMPS: add_stamp(oracle, txn, &records[i]); break;
         case SFI_ORACLE_TOPIC_NEW:

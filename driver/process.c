@@ -147,6 +147,14 @@ static void free_engine(struct sfi_run *run, struct sfi_process *process)
     sfi_run_fail(run, "X13", "memory of an engine that has ended", "nothing allocated is left", actual);
 }
 
+/* A task of it never stopped (B9): the process exits as it is, and its memory with it. */
+static void abandon(struct sfi_process *process)
+{
+    process->engine = NULL;
+    process->instance.engine = NULL;
+    sf_sim_instance_kill(process->instance.process);
+}
+
 static const char *const end_words[] = {
     [SF_END_STOPPED] = "the engine has stopped",
     [SF_END_FENCED] = "the engine is no longer the owner and has ended",
@@ -170,7 +178,10 @@ static void take_down(struct sfi_run *run, struct sfi_process *process)
     sfi_metrics_add(&run->totals, run, process);
     uint64_t epoch = sf_engine_epoch(process->engine);
     if (epoch > run->report->epoch) run->report->epoch = epoch;
-    free_engine(run, process);
+    if (process->end == SF_END_STUCK)
+        abandon(process);
+    else
+        free_engine(run, process);
     struct sfi_machine *machine = &run->machines[process->machine];
     if (process->end == SF_END_FAILED) {
         sfi_run_violate(run, "stopped", "the engine gave up", "it runs on", process->error.text);

@@ -160,6 +160,7 @@ static uint32_t take(struct sf_lane *lane, uint32_t budget)
         struct sf_edge *edge = edge_at(lane, lane->edge_next);
         const struct sf_msg *msg = sf_edge_peek(edge, lane->generation);
         bool is_through = true;
+        if (lane->cursor > 0 && msg == NULL) break; /* the rest of a block that was begun goes first */
         if (msg == NULL || msg->kind == SF_MSG_BARRIER) { /* waiting for a barrier is not reading (L5) */
             idle++;
         } else if (msg->kind == SF_MSG_WATERMARK) {

@@ -30,12 +30,19 @@ static void on_note(void *ctx, struct sf_sim_instance *instance, const struct sf
 
 void engine_world_init(struct engine_world *w, const char *app, int32_t partitions, uint32_t lanes, uint32_t budget)
 {
+    struct sf_sim_sched_config sched = sf_sim_sched_config_exact();
+    if (budget > 0) sched.budget_min = sched.budget_max = budget;
+    engine_world_init_sched(w, app, partitions, lanes, &sched);
+}
+
+void engine_world_init_sched(struct engine_world *w, const char *app, int32_t partitions, uint32_t lanes,
+                             const struct sf_sim_sched_config *config)
+{
     memset(w, 0, sizeof *w);
     w->crash_code = -1;
     struct sf_sim_world_config world = {.seed = 7, .wall_start_ms = 1000000000000, .is_fifo = true};
     sf_sim_world_init(&w->world, &world);
-    struct sf_sim_sched_config sched = sf_sim_sched_config_exact();
-    if (budget > 0) sched.budget_min = sched.budget_max = budget;
+    struct sf_sim_sched_config sched = *config;
     sched.on_note = on_note;
     sched.ctx = w;
     w->sched = sf_sim_sched_new(&w->world, &sched);

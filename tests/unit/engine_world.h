@@ -33,6 +33,9 @@ struct engine_world {
 
 /* Loads `app`, makes topics "in" with `partitions` and "out" with one, starts an engine. budget 0: exact world's. */
 void engine_world_init(struct engine_world *w, const char *app, int32_t partitions, uint32_t lanes, uint32_t budget);
+/* The same with a scheduler of another kind; its hooks are set here. */
+void engine_world_init_sched(struct engine_world *w, const char *app, int32_t partitions, uint32_t lanes,
+                             const struct sf_sim_sched_config *config);
 void engine_world_deinit(struct engine_world *w);
 
 /* Another process of the same application: after a crash or a stop. */

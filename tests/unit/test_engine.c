@@ -139,6 +139,31 @@ static void a_crash_at_any_protocol_point_gives_every_window_once(void **state)
     }
 }
 
+/* A lane that sees less in one step than in the one before must not go on with another edge's block in the middle. */
+static void a_block_that_was_begun_is_finished_before_another_l3(void **state)
+{
+    (void)state;
+    static const char app[] = "application: {id: app}\n"
+                              "sources: {in: {topic: in, key: string, value: json, watermark: {strategy: monotonous}}}\n"
+                              "streams:\n"
+                              "  - {name: by-v, from: in, key-by: $}\n"
+                              "  - {name: counts, from: by-v, window: {tumbling: 1s}, aggregate: {n: count}}\n"
+                              "sinks: [{from: counts, topic: out}]\n";
+    struct sf_sim_sched_config sched = sf_sim_sched_config_exact();
+    sched.budget_min = sched.budget_max = 3;
+    sched.limit_per_million = 500000;
+    struct engine_world w;
+    engine_world_init_sched(&w, app, 4, 3, &sched);
+    static const char *const keys[] = {"a", "b", "c"};
+    for (int32_t i = 0; i < 400; i++) engine_world_append(&w, i % 4, keys[i % 3], 5, "1");
+    engine_world_at(&w, 1000);
+    engine_world_barrier(&w);
+    CHECK_EQ(sf_engine_step_counts(w.engine)[1].in, 400);
+    CHECK(strstr(engine_world_output(&w), "\"n\":401") == NULL);
+    CHECK(strstr(engine_world_output(&w), "\"n\":400") != NULL);
+    engine_world_deinit(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +172,7 @@ int main(void)
         cmocka_unit_test(a_graceful_stop_flushes_what_is_due_and_no_more_case_13),
         cmocka_unit_test(late_records_are_judged_on_the_lane_floor_case_27),
         cmocka_unit_test(a_crash_at_any_protocol_point_gives_every_window_once),
+        cmocka_unit_test(a_block_that_was_begun_is_finished_before_another_l3),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
