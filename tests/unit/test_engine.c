@@ -144,7 +144,8 @@ static void a_block_that_was_begun_is_finished_before_another_l3(void **state)
 {
     (void)state;
     static const char app[] = "application: {id: app}\n"
-                              "sources: {in: {topic: in, key: string, value: json, watermark: {strategy: monotonous}}}\n"
+                              "sources:\n"
+                              "  in: {topic: in, key: string, value: json, watermark: {strategy: monotonous}}\n"
                               "streams:\n"
                               "  - {name: by-v, from: in, key-by: $}\n"
                               "  - {name: counts, from: by-v, window: {tumbling: 1s}, aggregate: {n: count}}\n"

@@ -159,6 +159,23 @@ static void bytes_that_are_no_row_are_refused(void **state)
     CHECK_EQ(sf_ring_newest(&ring), SF_TIME_UNSET);
 }
 
+static void a_flush_that_is_aborted_gives_the_stamps_back_b12(void **state)
+{
+    (void)state;
+    const int64_t stamps[] = {10, 20, 30};
+    struct sf_ring ring;
+    sf_ring_init(&ring, 0);
+    push_all(&ring, 1, stamps, 3);
+    sf_ring_push(&ring, 4, 40, true);
+    sf_ring_fall_back(&ring, 3);
+    sf_ring_fall_back(&ring, 3);
+    CHECK(!ring.is_flushed);
+    CHECK_EQ(sf_ring_newest(&ring), 30);
+    sf_ring_push(&ring, 5, 50, false);
+    CHECK_EQ(sf_ring_frontier(&ring, 0, 0), 20);
+    CHECK_EQ(sf_ring_floor(&ring, 0, 0), 50);
+}
+
 static void a_flushed_row_fills_a_deeper_ring_k1(void **state)
 {
     (void)state;
@@ -185,6 +202,7 @@ int main(void)
         cmocka_unit_test(long_histories_keep_their_places),
         cmocka_unit_test(a_row_brings_the_ring_back_k1),
         cmocka_unit_test(bytes_that_are_no_row_are_refused),
+        cmocka_unit_test(a_flush_that_is_aborted_gives_the_stamps_back_b12),
         cmocka_unit_test(a_flushed_row_fills_a_deeper_ring_k1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
