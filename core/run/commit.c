@@ -244,7 +244,7 @@ static void watch_barrier(struct sf_commit *commit, const struct sf_step *step)
 static uint32_t work(struct sf_commit *commit, const struct sf_step *step, uint32_t budget)
 {
     uint32_t used = 0;
-    if (commit->phase != SFI_COMMIT_READY && commit->phase != SFI_COMMIT_OPEN) return 0;
+    if (commit->is_held || (commit->phase != SFI_COMMIT_READY && commit->phase != SFI_COMMIT_OPEN)) return 0;
     if (take_cut(commit, step)) used++;
     if (commit->is_exactly_once) send_offsets(commit, step);
     if (used < budget && (commit->phase == SFI_COMMIT_READY || commit->phase == SFI_COMMIT_OPEN))

@@ -44,6 +44,8 @@ struct sf_commit {
     enum sfi_commit_phase phase;
     bool is_answer_due;     /* a SESSION of the engine waits for its answer */
     bool is_opening_again;  /* the end was sent twice: our own new session */
+    bool is_held;           /* the engine settles: what lanes have may be about to fall back, nothing is written until
+                             * it says how it goes on (RESET, or that the commit in doubt stands) */
 
     bool is_stopped;
     uint32_t generation;

@@ -271,11 +271,13 @@ static void join_group(struct sf_commit *commit)
 static void on_session(struct sf_commit *commit, const struct sf_step *step, const struct sf_msg *msg)
 {
     if (msg->flags == SF_SESSION_COMMITTED) {
+        commit->is_held = false;
         assert(msg->epoch == commit->epoch && commit->phase == SFI_COMMIT_READY);
         sfi_commit_publish(commit, step, NULL, 0);
         return;
     }
     commit->is_answer_due = true;
+    commit->is_held = msg->flags != SF_SESSION_JOIN;
     if (msg->flags == SF_SESSION_JOIN) {
         join_group(commit);
     } else if (msg->flags == SF_SESSION_OPEN) {
@@ -315,7 +317,10 @@ bool sfi_commit_obey(struct sf_commit *commit, const struct sf_step *step, uint3
             if ((order.flags & SF_STOP_FOR_GOOD) != 0) return true;
             break;
         case SF_MSG_RESET:
+            /* what is open would take the next epoch's records beside the lost one's */
+            assert(!commit->is_exactly_once || commit->phase != SFI_COMMIT_OPEN);
             commit->is_stopped = false;
+            commit->is_held = false;
             if ((order.flags & SF_RESET_NO_STORE) != 0) commit->write.to_persist = NULL;
             commit->published = order.epoch;
             commit->epoch = (uint64_t)order.value;

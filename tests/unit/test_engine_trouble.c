@@ -92,6 +92,42 @@ static void a_transaction_that_the_coordinator_timed_out_is_run_again_case_80(vo
     engine_world_deinit(&w);
 }
 
+/* Rows of the lost epoch that reach commit while a new session opens must not slip into its first transaction. */
+static void lose_a_session_amid_rows(uint64_t seed)
+{
+    static const char app[] = "application: {id: counts}\n"
+                              "sources: {in: {topic: in, key: string, value: json}}\n"
+                              "streams:\n"
+                              "  - {name: counts, from: in, window: {tumbling: 10s}, aggregate: {n: count}}\n"
+                              "sinks: [{from: counts, topic: out}]\n";
+    struct sf_sim_sched_config sched = sf_sim_sched_config_drawn(seed);
+    struct engine_world w;
+    engine_world_init_sched(&w, app, 1, 1, &sched);
+    engine_world_at(&w, 1000);
+    for (int i = 0; i < 3; i++) engine_world_append(&w, 0, "a", 10, "1");
+    engine_world_at(&w, 1001);
+    for (int i = 0; i < 200; i++) engine_world_append(&w, 0, "a", 10, "1");
+    CHECK(sf_sim_kafka_txn_timeout(w.broker, "counts"));
+    engine_world_at(&w, 60000);
+    engine_world_barrier(&w);
+    engine_world_at(&w, 120000);
+    const char *at = engine_world_output(&w);
+    for (int n = 1; n <= 203; n++) {
+        char row[80];
+        snprintf(row, sizeof row, "a {\"window\":{\"start\":0,\"end\":10000},\"n\":%d} @10\n", n);
+        if (strncmp(at, row, strlen(row)) != 0) fail_msg("seed %d: expected %s at %s", (int)seed, row, at);
+        at += strlen(row);
+    }
+    CHECK_STR(at, "");
+    engine_world_deinit(&w);
+}
+
+static void what_waits_for_a_new_session_does_not_get_into_it_b9(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 12; seed++) lose_a_session_amid_rows(seed);
+}
+
 static void a_former_owner_stops_fenced_and_writes_nothing_more_b14(void **state)
 {
     (void)state;
@@ -247,6 +283,7 @@ int main(void)
         cmocka_unit_test(an_end_that_is_lost_is_asked_for_again_case_81),
         cmocka_unit_test(lost_answers_to_offsets_and_init_are_survived),
         cmocka_unit_test(a_transaction_that_the_coordinator_timed_out_is_run_again_case_80),
+        cmocka_unit_test(what_waits_for_a_new_session_does_not_get_into_it_b9),
         cmocka_unit_test(a_former_owner_stops_fenced_and_writes_nothing_more_b14),
         cmocka_unit_test(a_store_that_another_process_holds_is_done_without),
         cmocka_unit_test(rows_come_from_the_local_store_and_the_rest_from_the_changelog_k4),
