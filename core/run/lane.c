@@ -6,7 +6,8 @@
 enum part {
     PART_RECORDS,
     PART_FLUSH, /* 1 */
-    PART_SEAL,  /* 2, 3, 4 */
+    PART_SEAL,  /* 2 */
+    PART_CROSS, /* 2, 3, 4: all that was sealed is on its way */
     PART_PASS   /* 5, 6 */
 };
 
@@ -237,7 +238,11 @@ static bool crossing(struct sf_lane *lane, const struct sf_step *step, uint32_t 
         lane->part = PART_SEAL;
         return true;
     case PART_SEAL:
-        if (!sf_notes_has_room(step->notes, 1) || !sf_flow_seal(&lane->flow, budget, used_out)) return false;
+        if (!sf_flow_seal(&lane->flow, budget, used_out)) return false;
+        lane->part = PART_CROSS;
+        return true;
+    case PART_CROSS:
+        if (!sf_notes_has_room(step->notes, 1)) return false;
         cross(lane, step);
         return true;
     case PART_PASS:
