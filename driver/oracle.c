@@ -7,21 +7,30 @@
 
 /* ---------------------------------------------------------------- instances */
 
+/* S3: without changelogs a process takes its open windows with it. */
+static void forget_windows(struct sfi_oracle *oracle)
+{
+    const struct sf_topology *topology = oracle->world.topology;
+    for (uint32_t i = 0; i < topology->step_count && !topology->settings.is_changelog_enabled; i++)
+        if (topology->steps[i].kind == SF_STEP_AGGREGATE) sfi_model_windows_clear(&oracle->model.steps[i].windows);
+}
+
 void sfi_oracle_begin_reading(struct sfi_oracle_instance *instance)
 {
     struct sfi_oracle *oracle = instance->oracle;
     if (instance->is_reading) return;
-    if (oracle->reader != NULL) oracle->reader->is_former = true;
+    bool is_first = oracle->reader == NULL;
+    if (!is_first) oracle->reader->is_former = true;
     oracle->reader = instance;
     instance->is_reading = true;
+    forget_windows(oracle);
     instance->watermark = oracle->model.ring.newest.w;
     instance->fixed = instance->committed = oracle->model.ring.newest.epoch;
     instance->fixed_us = -1;
     sfi_oracle_lanes_reset(instance, instance->fixed);
     for (uint32_t i = 0; i < oracle->world.topology->step_count; i++)
         instance->base_counts[i] = oracle->model.steps[i].counts;
-    if (!oracle->is_exactly_once && oracle->commit_count > 0 && !oracle->model.ring.is_flushed)
-        oracle->is_loose = true;
+    if (!oracle->is_exactly_once && !is_first && !oracle->model.ring.is_flushed) oracle->is_loose = true;
 }
 
 static void on_watermark(void *ctx, int64_t value, enum sf_watermark_why why)

@@ -351,8 +351,19 @@ static void commit_by_offsets(struct sfi_oracle *oracle)
             return;
     }
     struct sfi_oracle_txn *txn = sfi_oracle_txn_get(oracle, 0);
+    struct sf_cut_offset *offsets = epoch->offsets; /* gone with the epoch */
+    uint32_t count = epoch->offset_count;
+    epoch->offsets = NULL;
+    epoch->offset_count = 0;
     sfi_oracle_commit(oracle, instance, epoch, txn);
     sfi_oracle_txn_drop(oracle, txn);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t p;
+        struct sfi_oracle_partition *partition = sfi_oracle_partition_get(instance, offsets[i].tp, &p);
+        partition->committed = offsets[i].offset;
+        partition->has_committed = true;
+    }
+    sf_free(oracle->alloc, offsets, count * sizeof *offsets);
 }
 
 void sfi_oracle_offset_committed(void *ctx, const char *group, struct sf_tp tp, int64_t offset,
@@ -364,9 +375,6 @@ void sfi_oracle_offset_committed(void *ctx, const char *group, struct sf_tp tp, 
     if (partition == NULL) return;
     if (!oracle->is_exactly_once) {
         commit_by_offsets(oracle);
-        if (oracle->is_broken) return;
-        partition->committed = offset;
-        partition->has_committed = true;
         return;
     }
     if (txn_serial == 0)
