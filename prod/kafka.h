@@ -16,6 +16,14 @@
  * Invariants. No event is reported after close. A helper never touches the caller's memory after close, except the
  * waker, which is not called any more either. sf_prod_kafka_destroy returns when the last helper has ended.
  *
+ * What librdkafka 2.0.2 does not have, and what stands in its place (docs/kafka-model.md lists traps as well):
+ *
+ *     who took a session             LOST (SF_E_SESSION), never FENCED; init takes the id back all the same
+ *     an epoch per transaction       an end that is sent twice could end the next transaction: `end_sends` counts
+ *     the last stable offset         ends of partitions in fetches; questions for log ends, on a helper
+ *     metadata with NUL bytes        none: offset metadata is text (core writes base64, K7)
+ *     leader epochs                  nothing: a log that an unclean election has cut is noticed by its offsets, or not
+ *
  * Threading: as core/io/kafka.h says. Wakers are called from threads of the library and of the helpers, with locks
  * held: they must do nothing but wake. `log` is called from any thread.
  */

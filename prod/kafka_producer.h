@@ -7,6 +7,16 @@
  * Three things come from interceptors, on the library's threads, with no delivery report anywhere: how often an end
  * of transaction was put on the wire, the offsets of tracked partitions, and how many bytes are still under way.
  *
+ * What is certain when commit is over (B11); "sent" is whether a request to end left the process during that call:
+ *
+ *     the library says     sent   outcome         class    and then
+ *     success              any    COMMITTED       OK       a copy of the end may still be about where it was sent twice
+ *     again, not yet       any    (none)                   the helper calls again; there is no event
+ *     must be aborted      no     NOT_COMMITTED   ABORT    the session is good
+ *     must be aborted      yes    UNKNOWN         LOST     what was refused, or why, does not tell
+ *     fatal                no     NOT_COMMITTED   LOST     or FATAL, for rights and the like
+ *     fatal                yes    UNKNOWN         LOST     or FATAL
+ *
  * Without transactions a flush must say what was durable *before* it, while writes go on. So each record carries the
  * number of the round it was written in; a flush ends the round and waits for that one to run empty. Transactions
  * are all in round 0: nothing is written while one ends.

@@ -155,7 +155,7 @@ static void run_offsets(struct sfi_kafka_producer *producer, const struct sfi_ka
     if (outsider != NULL) rd_kafka_consumer_group_metadata_destroy(outsider);
 }
 
-/* design.md, 4.3: what is certain after each ending, given whether the end was put on the wire. */
+/* The table in kafka_producer.h. */
 static void run_commit(struct sfi_kafka_producer *producer, const struct sfi_kafka_command *command)
 {
     struct sf_producer_event event = {.kind = SF_PRODUCER_COMMITTED, .tag = command->tag};

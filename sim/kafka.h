@@ -19,6 +19,10 @@
  * arrives. Fetches wait at the broker until there is something new, so a world with nothing to do jumps.
  * With all latencies 0 ("exact") what is due at one instant is done at that instant, in the order of commands.
  *
+ * The client models keep the contract of core/io/kafka.h and add no prudence of their own: `end_sends` is what they
+ * sent, and an end that a fault delays arrives although its repetition was answered long ago. Whoever does not open a
+ * new session after it (B11) gets a torn transaction, as with a real broker.
+ *
  * Topics are numbered per broker here, and per handle in core/io/kafka.h: `struct sf_tp` in this header has the
  * broker's numbers.
  *

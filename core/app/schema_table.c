@@ -2,7 +2,7 @@
 
 #include "core/app/schema_parts.h"
 
-/* ---- engine keys, named as spec.md names them ---- */
+/* ---- engine keys ---- */
 
 static const struct sf_schema millis = {.type = SF_SCHEMA_INT, .min = 0, .max = SFI_MS_MAX};
 static const struct sf_schema bound_millis = {.type = SF_SCHEMA_INT, .rule = "V3", .min = 0, .max = SFI_MS_MAX};

@@ -1,26 +1,42 @@
 /*
- * Kafka: commands out, events in. Three clients, each owned and polled by one task:
+ * Kafka: what core asks of a Kafka client, for reading, for writing and for what surrounds both. A factory opens
  *
- *   consumer   batches of records from partitions given by hand (sources, restore, standby), or membership of
- *              a group (who the owner is, B14)
- *   producer   records out, with or without transactions
- *   admin      topics, offsets, log ends
+ *   a consumer   reads partitions that it is told to read (sources, restore, a standby's view); or is a member of a
+ *                group and reads nothing: it is there to know who owns the application (B14)
+ *   a producer   writes records, in transactions or without
+ *   an admin     makes and describes topics, reads and writes committed offsets, asks for the ends of logs
  *
- * Shape. A call that needs the network is a *command*: it returns at once and its outcome arrives later, exactly
- * once, as an event with the caller's tag, also when the session dies (SF_E_SESSION). `close` is the end: what is
- * pending then counts as SF_E_CLOSED and is not reported. `poll` never blocks. When events appear in an empty
- * queue the client's waker is called. Events of one client come in an order that some real broker could have
- * caused: per partition in offset order, commands of one client in the order given. Nothing is promised between
- * clients or partitions.
+ * Commands and events. What needs a broker cannot be answered in the call. Such a call is a command: it has no result
+ * but carries a tag, and an event with that tag says later how it ended. Example, an epoch's transaction:
  *
- * The implementation retries what is retriable for as long as it may; a caller sees only outcomes. No command
- * takes a time-out: giving up is `close`, and deciding when is the engine's.
+ *     sf_producer_begin(p)                                   local: SF_OK
+ *     sf_producer_write(p, orders_0, records, 3)             3: all taken
+ *     sf_producer_offsets(p, 41, token, commits, 2)
+ *     sf_producer_commit(p, 42)
+ *     sf_producer_poll(p, events, 8)                         0: nothing yet
+ *         ... the waker is called, the task steps ...
+ *     sf_producer_poll(p, events, 8)                         OFFSETS, tag 41, SF_OK
+ *                                                            COMMITTED, tag 42, SF_OUTCOME_COMMITTED, end_sends 1
  *
- * Times are the broker's milliseconds, unjudged (T4 is the engine's). Bytes are bytes. No code or type of a
- * client library appears.
+ * Invariants
+ *   - A command has exactly one event. The exception is close, which is the end of everything: what is pending then
+ *     has none, and no event comes after it.
+ *   - No command has a time-out. The client repeats what a broker refuses for the moment, for as long as that takes;
+ *     whoever has waited long enough closes the client.
+ *   - A consumer gives each partition's records by rising offset. A producer's commands end in the order in which they
+ *     were given. An admin's may overtake each other: one that has to wait holds up no other. Between partitions and
+ *     between clients there is no order.
+ *   - Poll never waits. The waker is called when there is something to poll and was nothing before, so a caller polls
+ *     until it gets less than `cap`. It may be called for nothing.
+ *   - Pointers in events stay valid until the client's next poll; batches until they are released.
+ *   - Record times are what the broker has, good or bad (T4 judges them). Keys, values and metadata are bytes.
+ *   - A session that has ended says so at least once: by a command's event, by FAILED, or by both.
  *
- * Threading: a client is used by one task at a time. Different clients are independent. The factory may be used
- * from any thread before the first client is opened, later from one.
+ * Threading: each client has one task that uses it. Two clients share nothing that one could notice. The factory's
+ * functions may be called by no two threads at once.
+ *
+ * Implemented twice, sim/kafka.h and prod/kafka.h; docs/kafka-model.md says how they are held together and where they
+ * differ.
  */
 #ifndef SF_CORE_IO_KAFKA_H
 #define SF_CORE_IO_KAFKA_H
@@ -33,19 +49,19 @@
 #include "core/io/sched.h"
 #include "core/status.h"
 
-#define SF_KAFKA_EVENTS_MAX 256u        /* per poll */
-#define SF_KAFKA_METADATA_BYTES_MAX 4096u /* what a broker takes with an offset */
+#define SF_KAFKA_EVENTS_MAX 256u          /* largest `cap` of a poll */
+#define SF_KAFKA_METADATA_BYTES_MAX 4096u /* beside one committed offset, a broker's default */
 #define SF_OFFSET_UNKNOWN INT64_MIN
-#define SF_OFFSET_BEGINNING (-2)        /* resolved by the client: log start */
+#define SF_OFFSET_BEGINNING (-2)          /* wherever the log starts when the client looks */
 
-/* data NULL: the Kafka null; data set and len 0: empty. */
+/* Kafka tells null from empty: a null has data NULL, an empty value has data but len 0. */
 struct sf_slice {
     const uint8_t *data;
     uint32_t len;
 };
 
-/* A topic is a small number, given by sf_kafka_topic in call order, stable while the factory lives. Answers are
- * ordered by (number, partition); D2's ties go by the bytes of the names. */
+/* Topics are numbered from 0 as sf_kafka_topic first hears of them; a number holds for the life of the factory. Lists
+ * of partitions come sorted by these numbers. Ties between records are broken by names instead (D2). */
 struct sf_tp {
     uint32_t topic;
     int32_t partition;
@@ -53,44 +69,49 @@ struct sf_tp {
 
 enum sf_ts_kind { SF_TS_NONE, SF_TS_CREATE, SF_TS_APPEND };
 
-/* One record as it was read. `headers` is the flat form {u16 name length, name, i32 value length or -1, value}*,
- * little-endian, NULL unless the consumer was opened with them. */
+/* A record that was read. Headers are flat: for each a u16 length and the name, then an i32 length (-1: null) and the
+ * value, numbers little-endian. NULL where there are none or nobody asked (has_headers). */
 struct sf_record {
     struct sf_slice key;
     struct sf_slice value;
     struct sf_slice headers;
     int64_t offset;
-    int64_t ts_ms; /* meaningful unless ts_kind is SF_TS_NONE */
+    int64_t ts_ms; /* nothing to go by where ts_kind is SF_TS_NONE */
     enum sf_ts_kind ts_kind;
 };
 
-/* Records of one partition, offsets rising, gaps possible (control records, aborted data, compaction). The array
- * and all bytes are borrowed until sf_consumer_release; one block, so that releasing is one call. */
+/* Some records that follow each other in a partition. Offsets rise, and skip what a reader does not get: control
+ * records, aborted and compacted ones. All that it points to goes with the batch, in one piece, at sf_consumer_release. */
 struct sf_batch {
     struct sf_tp tp;
-    uint32_t generation;          /* of the partition's last add or seek */
-    uint32_t count;               /* 1 … batch_records_max */
+    uint32_t generation; /* as returned by the add or seek that it comes from */
+    uint32_t count;      /* at least 1, at most batch_records_max */
     const struct sf_record *records;
-    int64_t next_offset;          /* position after the batch: beyond skipped control records where known */
-    int64_t known_end;            /* largest end a read-committed reader is known to have, or SF_OFFSET_UNKNOWN */
-    uint64_t bytes;               /* all that it pins */
-    void *impl;
+    int64_t next_offset; /* where reading goes on: behind the last record and what could be skipped after it */
+    int64_t known_end;   /* how far read-committed readers can get, as last heard; or SF_OFFSET_UNKNOWN */
+    uint64_t bytes;      /* memory kept alive by it */
+    void *impl;          /* the client's */
 };
 
 /* ------------------------------------------------------------------ consumer */
 
 enum sf_consumer_event_kind {
-    SF_CONSUMER_BATCH,        /* batch */
-    SF_CONSUMER_CAUGHT_UP,    /* tp, position: a reader of this isolation has everything there was (D6) */
-    SF_CONSUMER_OUT_OF_RANGE, /* tp, position, log_start, log_end: nothing more comes until seek (S7, K8) */
-    SF_CONSUMER_PARTITION,    /* tp, status: RETRY while it cannot be read (no leader), OK when it can again,
-                                 FATAL when it never will */
-    SF_CONSUMER_GRANTED,      /* members only: tps are now this member's; token is new */
-    SF_CONSUMER_REVOKING,     /* members only: give tps up: commit or abort, then sf_consumer_yield */
-    SF_CONSUMER_REVOKED,      /* members only: tps were lost without asking: never commit under the old token */
-    SF_CONSUMER_FAILED        /* status FATAL, text; no more events */
+    SF_CONSUMER_BATCH,        /* `batch`, the caller's until released */
+    SF_CONSUMER_CAUGHT_UP,    /* when the broker was asked, all that this consumer may see lay before `position` (D6).
+                                 Also of an empty log, and where only control records were left */
+    SF_CONSUMER_OUT_OF_RANGE, /* `position` is not in the log, which goes from `log_start` to `log_end`. The partition
+                                 is silent until it is sought or added anew (S7, K8) */
+    SF_CONSUMER_PARTITION,    /* `status` of tp has changed: class RETRY, it cannot be read at present; SF_OK, it can
+                                 again; class FATAL, it never will */
+    SF_CONSUMER_GRANTED,      /* this member owns `tps`, and sf_consumer_token gives its proof */
+    SF_CONSUMER_REVOKING,     /* somebody else shall have `tps`: finish or abort what is open, then sf_consumer_yield */
+    SF_CONSUMER_REVOKED,      /* `tps` are somebody else's already; old proofs are void. SF_OK: the member stays and may
+                                 be granted again. Class FENCED: another process has taken its static name */
+    SF_CONSUMER_FAILED        /* `status`, class FATAL or FENCED: nothing follows */
 };
 
+/* A static name that another process takes is told by REVOKED, by FAILED, or by REVOKED and then FAILED, each with
+ * class FENCED: the first of them is the end. */
 struct sf_consumer_event {
     enum sf_consumer_event_kind kind;
     enum sf_status status;
@@ -100,55 +121,56 @@ struct sf_consumer_event {
     int64_t log_start;
     int64_t log_end;
     struct sf_batch *batch;
-    const struct sf_tp *tps;  /* members; until the next poll */
+    const struct sf_tp *tps;
     uint32_t tp_count;
-    const char *text;         /* borrowed until the next poll; may be NULL */
+    const char *text; /* more about `status`, or NULL */
 };
 
-/* Proof of membership as of one generation of the group, for sf_producer_offsets. Copied; opaque; known to the
- * factory that gave it; 0 = not a member. Every rebalance makes a new one, also where nothing is granted: take it
- * right before each use. The broker refuses an old one (class ABORT); whether the caller still owns the partition
- * decides what follows (B14). */
+/* Shows the group's coordinator who writes offsets. It stands for a generation of the group: joins and leaves of others
+ * bring a new one, with or without an event, so it is fetched right before use. The coordinator refuses an outdated one
+ * (class ABORT), which says nothing about ownership (B14). Id 0 is the token of somebody outside: it is refused once
+ * the group has members. Valid for all clients of one factory; copy it freely. */
 struct sf_member_token {
     uint64_t id;
 };
 
+/* Strings are copied. */
 struct sf_consumer_config {
-    const char *group;          /* whose committed offsets and membership; copied */
-    const char *purpose;        /* "source", "restore", "owner": for logs and client ids; copied */
-    const char *const *subscribe; /* topic names, NULL-terminated: be a member; NULL: partitions by hand */
-    const char *instance;       /* members: name that survives a restart; a later holder of it wins; NULL: none */
+    const char *group;            /* to be a member of; otherwise only a name for the broker's eyes, may be NULL */
+    const char *purpose;          /* "source", "restore", "owner": shows in logs and client ids */
+    const char *const *subscribe; /* NULL: partitions by sf_consumer_add. Else a member of `group`, for these topics;
+                                     the list ends with NULL */
+    const char *instance;         /* members: a static name. A process that comes back under it within the session
+                                     gets its partitions without a rebalance. NULL: none */
     bool is_read_committed;
     bool has_headers;
-    uint32_t batch_records_max; /* 1 … 65536 */
-    uint64_t fetch_bytes_max;   /* bound on records fetched but not yet polled, over all partitions */
+    uint32_t batch_records_max;   /* 1 … 65536 */
+    uint64_t fetch_bytes_max;     /* of all partitions together, fetched and not polled; 0: the client's choice */
     struct sf_waker waker;
 };
 
 struct sf_consumer_ops {
-    /* Start reading `tp` at `offset` (or SF_OFFSET_BEGINNING). Returns the new generation, > 0. Partitions start
-     * resumed. Caller must not add one twice. */
+    /* Reads `tp`, which is not being read, from `offset` or SF_OFFSET_BEGINNING on, not paused. The generation, > 0. */
     uint32_t (*add)(void *self, struct sf_tp tp, int64_t offset);
-    /* Stop. After return no event of `tp` is returned by poll; batches already polled stay valid. */
+    /* Ends that. Later polls say nothing of `tp`; batches that were polled remain the caller's. */
     void (*remove)(void *self, struct sf_tp tp);
-    /* Go on at `offset`. After return no event of an earlier generation is returned by poll. */
+    /* From `offset` instead, also after OUT_OF_RANGE. A new generation, the only one that later polls speak of. */
     uint32_t (*seek)(void *self, struct sf_tp tp, int64_t offset);
-    /* Deliver nothing of `tp` until resume; what is fetched is kept. Position and order are untouched; both are
-     * no-ops where they change nothing. Implementation must not slow other partitions down, and after
-     * resume must deliver what it holds without waiting for a fetch. */
+    /* While paused a partition has no events. Its place is kept, and so is what was fetched, which is there at once
+     * after resume. Others are read as fast as before. Twice is as good as once. */
     void (*pause)(void *self, struct sf_tp tp);
     void (*resume)(void *self, struct sf_tp tp);
-    /* Up to `cap` events, in order; the number written. Never blocks. Caller must call it again after each
-     * wake and, whatever happens, once a second. */
+    /* Takes up to `cap` events; how many. To be called after each wake, and once a second without one: of a member it
+     * is the sign of life. */
     uint32_t (*poll)(void *self, struct sf_consumer_event *events_out, uint32_t cap);
-    /* Give a batch back, in any order, from the owning task. */
+    /* Of the client that gave the batch, in whatever order. */
     void (*release)(void *self, struct sf_batch *batch);
-    /* Members: the current token; id 0 before GRANTED and after REVOKED. */
+    /* Id 0 unless this member owns something. */
     struct sf_member_token (*token)(void *self);
-    /* Members: done with what REVOKING asked. */
+    /* Hands over what REVOKING asked for. Without effect if it has been lost meanwhile. */
     void (*yield)(void *self);
-    /* Frees the client and every batch not yet released. Members leave the group; one with `instance` stays in
-     * it until its session has run out. */
+    /* Does not wait. Batches not released are gone. A member leaves its group, except under a static name: that one
+     * keeps its partitions until the session runs out or somebody comes back as it. */
     void (*close)(void *self);
 };
 
@@ -159,42 +181,41 @@ struct sf_consumer {
 
 /* ------------------------------------------------------------------ producer */
 
-/* One record to write; bytes borrowed until the call returns. headers: the flat form, data NULL for none. */
+/* A record to write, the caller's again after the call. Headers as in struct sf_record; data NULL: none. */
 struct sf_out {
     struct sf_slice key;
     struct sf_slice value;
     struct sf_slice headers;
-    int64_t ts_ms; /* create time, >= 0 */
+    int64_t ts_ms; /* >= 0 */
 };
 
-/* An offset to commit: the next offset to read, with its metadata (K7). Borrowed until the call returns. */
+/* "The next record to read of `tp` is `offset`", and what goes with it (K7). The caller's again after the call. */
 struct sf_offset_commit {
     struct sf_tp tp;
     int64_t offset;
-    struct sf_slice metadata;
+    struct sf_slice metadata; /* up to SF_KAFKA_METADATA_BYTES_MAX, no NUL byte; data NULL: none */
 };
 
-/* Where a tracked partition ends for what this transaction (or flush) wrote: last offset written + 1. */
+/* One tracked partition: `end` is one above the offset of the last record that went there. */
 struct sf_position {
     struct sf_tp tp;
     int64_t end;
 };
 
 enum sf_outcome {
-    SF_OUTCOME_COMMITTED,     /* certain */
-    SF_OUTCOME_NOT_COMMITTED, /* certain: the end was never asked for, or was refused */
-    SF_OUTCOME_UNKNOWN        /* asked for, answer not known: only a reader can tell (B11) */
+    SF_OUTCOME_COMMITTED,     /* for sure */
+    SF_OUTCOME_NOT_COMMITTED, /* for sure: the coordinator was not asked, or said no */
+    SF_OUTCOME_UNKNOWN        /* the coordinator was asked and its answer is missing: read the log (B11) */
 };
 
 enum sf_producer_event_kind {
-    SF_PRODUCER_INIT,     /* tag: session ready; everything older under this id is settled and fenced */
-    SF_PRODUCER_ROOM,     /* there is room again after sf_producer_write took less than all */
-    SF_PRODUCER_OFFSETS,  /* tag */
-    SF_PRODUCER_COMMITTED,/* tag: end of a commit command, however it ended: read outcome, then status */
-    SF_PRODUCER_ABORTED,  /* tag */
-    SF_PRODUCER_FLUSHED,  /* tag (no transactions): all written before are durable, or status says which not */
-    SF_PRODUCER_FAILED    /* status: ABORT: the open transaction can only be aborted. LOST, FENCED, FATAL: the
-                             session is over; pending commands end too, then only close is allowed */
+    SF_PRODUCER_INIT,      /* tag. SF_OK: ready; nothing from an earlier session of this id is open or can be written */
+    SF_PRODUCER_ROOM,      /* write may be tried again after it took less than it was given */
+    SF_PRODUCER_OFFSETS,   /* tag. Class ABORT: the token is old; abort is all that is left to do */
+    SF_PRODUCER_COMMITTED, /* tag. Says that commit is over and not how: `outcome` does, and for the rest `status` */
+    SF_PRODUCER_ABORTED,   /* tag */
+    SF_PRODUCER_FLUSHED,   /* tag. SF_OK: all that was written before that flush is in the log. Class ABORT: not all */
+    SF_PRODUCER_FAILED     /* class ABORT: abort is all that is left to do. LOST, FATAL: the session has ended */
 };
 
 struct sf_producer_event {
@@ -202,48 +223,64 @@ struct sf_producer_event {
     enum sf_status status;
     enum sf_outcome outcome;
     uint64_t tag;
-    uint32_t end_sends;       /* COMMITTED, ABORTED: how often the end was put on the wire; 0: never */
-    uint32_t position_count;  /* COMMITTED, FLUSHED */
-    const struct sf_position *positions; /* tracked partitions written to, by (topic, partition); until next poll */
-    const char *text;         /* borrowed until the next poll; may be NULL */
+    uint32_t end_sends;      /* COMMITTED, ABORTED: requests to end that left this process. 0: the broker was not
+                                asked, since the transaction was empty or could not commit. More than 1: a copy may
+                                still arrive and end a later transaction of this session, so open a new one (B11) */
+    uint32_t position_count; /* COMMITTED that did commit, FLUSHED: tracked partitions with new records */
+    const struct sf_position *positions; /* of these, sorted */
+    const char *text;        /* more about `status`, or NULL */
 };
 
+/* Strings are copied. */
 struct sf_producer_config {
-    const char *transactional_id; /* copied; NULL: no transactions, idempotent */
-    const char *group;            /* whose offsets the transactions carry; copied */
-    int64_t txn_timeout_ms;       /* > barrier time-out + longest interval + 10 s, checked at start (V8) */
-    uint64_t queue_bytes_max;     /* bound on bytes written but not yet delivered */
-    uint32_t record_bytes_max;    /* larger ones are the caller's to judge (M5) before writing */
+    const char *transactional_id; /* NULL: no transactions; ready from the start, without init */
+    const char *group;            /* that sf_producer_offsets is about; NULL: never called */
+    int64_t txn_timeout_ms;       /* the coordinator aborts what stays open for longer, and the session is LOST. V8
+                                     has the least that it may be */
+    uint64_t queue_bytes_max;     /* written and not yet delivered. A larger record still goes, alone */
+    uint32_t record_bytes_max;    /* the client takes records of this size; a larger one may count as undelivered */
     struct sf_waker waker;
 };
 
 /*
- *   closed --init--> ready --begin--> open --commit--> ending --COMMITTED(COMMITTED)--> ready
- *                      ^                |                  |
- *                      +----ABORTED-----+---abort          +--COMMITTED(NOT_COMMITTED, ABORT class)--> open, abort only
- *                                                          +--anything LOST/FENCED/FATAL--> dead: close
+ * A session:
+ *
+ *     closed  -- init -->  ready  -- begin -->  open  -- commit or abort -->  ending
+ *
+ *     from ending to     ready   COMMITTED with SF_OUTCOME_COMMITTED; ABORTED with SF_OK
+ *                        open    COMMITTED with class ABORT: give abort next
+ *     from anywhere to   over    an event of class LOST or FATAL: give close next
+ *
+ * Commands that were given before that event was heard end as well, without effect; write then takes everything and
+ * none of it goes anywhere. A producer does not say FENCED: that a session was taken over looks like any other loss of
+ * it, and only membership tells them apart (B14).
  */
 struct sf_producer_ops {
-    /* Ready and open mean "no command pending". Fences whoever used the id before, and completes or aborts what
-     * they left, before INIT. Caller must hold the group (GRANTED) when it calls this. */
+    /* Closed to ready. Shuts out every other session of the transactional id, aborts or completes its transaction, and
+     * waits until that is finished everywhere, so it may take as long as a broker is away. To be called as the owner
+     * only. Once. */
     void (*init)(void *self, uint64_t tag);
-    /* Local, at once. Ready -> open. */
+    /* Ready to open, locally; the coordinator hears of it with the first write or offsets. Class LOST, FATAL: over. */
     enum sf_status (*begin)(void *self);
-    /* Copy `count` records to one partition, in order; how many were taken (a prefix). Open, or no transactions.
-     * Fewer than all: wait for ROOM. Implementation must keep the order per partition. */
+    /* Takes the first so many of `count` records for one partition and copies them; how many. Fewer than all: the queue
+     * is full, ROOM will follow. What is taken arrives in order, or the transaction fails: a record that the client or
+     * the broker will never take counts as taken, and as undelivered. In open; without transactions always. */
     uint32_t (*write)(void *self, struct sf_tp tp, const struct sf_out *records, uint32_t count);
-    /* Ask for end positions of `tp` from now on. */
+    /* From here on positions include `tp`. Once for a partition, before it is written to. */
     void (*track)(void *self, struct sf_tp tp);
-    /* Put offsets into the open transaction; may be followed by more writes. Commit waits for it. */
+    /* Makes offsets of the group part of the open transaction: readable when and only when it commits. Writes may
+     * follow; a commit or abort that follows waits for it. */
     void (*offsets)(void *self, uint64_t tag, struct sf_member_token token,
                     const struct sf_offset_commit *commits, uint32_t count);
-    /* Deliver all, then end the transaction. COMMITTED only if every record was delivered. */
+    /* Waits for every record and for offsets, then asks for the end. One that failed keeps it from being asked for. */
     void (*commit)(void *self, uint64_t tag);
+    /* Drops what has not been sent, then asks for the end. */
     void (*abort)(void *self, uint64_t tag);
-    void (*flush)(void *self, uint64_t tag); /* no transactions */
+    /* Without transactions only; writes go on meanwhile. At most 3 may be pending. */
+    void (*flush)(void *self, uint64_t tag);
     uint32_t (*poll)(void *self, struct sf_producer_event *events_out, uint32_t cap);
-    /* At once, in any state: nothing that was not yet sent is sent any more; pending commands end SF_E_CLOSED
-     * without being reported; an open transaction is left to the coordinator or to the next init. */
+    /* In any state, without waiting. What has not left the process stays here, a request to end included; what has may
+     * take effect. An open transaction stays open until its time-out or until the next init of the id. */
     void (*close)(void *self);
 };
 
@@ -254,61 +291,65 @@ struct sf_producer {
 
 /* ------------------------------------------------------------------ admin */
 
+/* As a broker spells them: { "cleanup.policy", "compact" }. */
 struct sf_topic_setting {
-    const char *name;  /* "cleanup.policy", "retention.ms", "message.timestamp.type", … */
+    const char *name;
     const char *value;
 };
 
 struct sf_topic_spec {
     uint32_t topic;
     int32_t partition_count; /* > 0 */
-    int16_t replication;     /* -1: the broker's default */
+    int16_t replication;     /* -1: as the broker is configured */
     const struct sf_topic_setting *settings;
     uint32_t setting_count;
 };
 
 enum sf_log_end {
     SF_LOG_START,
-    SF_LOG_STABLE_END, /* end for a read-committed reader: last stable offset */
-    SF_LOG_END         /* high watermark */
+    SF_LOG_STABLE_END, /* where read-committed readers have to stop: the last stable offset */
+    SF_LOG_END         /* where all readers have to stop: the high watermark */
 };
 
-/* One answer per partition asked, in the order asked. */
 struct sf_offset_answer {
     struct sf_tp tp;
-    enum sf_status status;    /* SF_NOT_FOUND: none committed */
-    int64_t offset;
-    struct sf_slice metadata; /* committed offsets only; data NULL for none */
+    enum sf_status status;    /* of this partition. SF_NOT_FOUND: no offset committed; SF_E_UNKNOWN_TOPIC */
+    int64_t offset;           /* SF_OFFSET_UNKNOWN unless SF_OK */
+    struct sf_slice metadata; /* of a committed offset; data NULL: none */
 };
 
 struct sf_admin_event {
     uint64_t tag;
     enum sf_status status;
-    int32_t partition_count;                 /* describe, watch */
-    const struct sf_topic_setting *settings; /* describe: all of the topic's, by name */
+    int32_t partition_count;                 /* describe, create, watch */
+    const struct sf_topic_setting *settings; /* describe: sorted by name */
     uint32_t setting_count;
-    const struct sf_offset_answer *answers;  /* committed, ends */
+    const struct sf_offset_answer *answers;  /* committed, ends: one for each partition asked about, in that order */
     uint32_t answer_count;
-    const char *text;                        /* all pointers: until the next poll */
+    const char *text;                        /* more about `status`, or NULL */
 };
 
-/* Every command here may be repeated without harm. */
+/* What commands point to is copied. Giving one of them twice does no harm. */
 struct sf_admin_ops {
-    void (*describe)(void *self, uint64_t tag, uint32_t topic); /* SF_E_UNKNOWN_TOPIC if there is none */
-    /* SF_OK also when it exists with the same partition count; SF_E_EXISTS with another. */
+    /* Partition count and settings. SF_E_UNKNOWN_TOPIC. Settings left at the broker's default may be missing. */
+    void (*describe)(void *self, uint64_t tag, uint32_t topic);
+    /* SF_OK: it is there and can be used, now or since before, with that many partitions. SF_E_EXISTS: with another
+     * number. Settings are those of whoever made it. */
     void (*create)(void *self, uint64_t tag, const struct sf_topic_spec *spec);
-    /* One event now and one after each change of the partition count, until close (G4). */
+    /* The partition count now, and again whenever it is another, until close (G4): the one command with more than one
+     * event. SF_E_UNKNOWN_TOPIC, count 0, while there is no such topic. */
     void (*watch)(void *self, uint64_t tag, uint32_t topic);
-    /* Committed offsets, only stable ones: waits while any is pending in a transaction (case 84). */
+    /* The group's offsets. Waits while a transaction that holds one of them is undecided (case 84). */
     void (*committed)(void *self, uint64_t tag, const char *group, const struct sf_tp *tps, uint32_t count);
     void (*ends)(void *self, uint64_t tag, enum sf_log_end which, const struct sf_tp *tps, uint32_t count);
-    /* Outside transactions: at-least-once (B10) with the member's token; reset with id 0, which a broker takes
-     * only while the group has no member. */
+    /* Commits offsets outside any transaction (at-least-once, B10). Class ABORT, nothing committed: the token is not
+     * the current one; or it is id 0 and the group has members. */
     void (*commit)(void *self, uint64_t tag, const char *group, struct sf_member_token token,
                    const struct sf_offset_commit *commits, uint32_t count);
-    /* Move the log start up to `before`. */
+    /* Records of `tp` below `before` are deleted. SF_E_RANGE: the log ends before it. */
     void (*truncate)(void *self, uint64_t tag, struct sf_tp tp, int64_t before);
     uint32_t (*poll)(void *self, struct sf_admin_event *events_out, uint32_t cap);
+    /* Does not wait. A command under way may still take effect. */
     void (*close)(void *self);
 };
 
@@ -320,10 +361,12 @@ struct sf_admin {
 /* ------------------------------------------------------------------ factory */
 
 struct sf_kafka_ops {
-    /* The number of a topic name; the same for the same name. Name copied. Never fails, never asks a broker. */
+    /* Local. The same name has the same number; a topic need not exist to have one. The name is copied. */
     uint32_t (*topic)(void *self, const char *name);
+    /* Of a number from above; stays as long as the factory. */
     const char *(*topic_name)(void *self, uint32_t topic);
-    /* Local; the network comes later and reports by events. On failure `error` says why. */
+    /* No broker is asked: that one is away, or refuses the client, comes as events. SF_E_ARG, SF_E_UNSUPPORTED: the
+     * configuration cannot be used, and `error` says which part. */
     enum sf_status (*consumer_open)(void *self, const struct sf_consumer_config *config,
                                     struct sf_consumer *consumer_out, struct sf_error *error);
     enum sf_status (*producer_open)(void *self, const struct sf_producer_config *config,
@@ -337,7 +380,9 @@ struct sf_kafka {
     void *self;
 };
 
-/* ------------------------------------------------------------------ wrappers: the only way core calls them. */
+/* ------------------------------------------------------------------ wrappers */
+
+/* Core calls clients through these alone: they check what each side has promised the other. */
 
 static inline uint32_t sf_consumer_poll(struct sf_consumer consumer, struct sf_consumer_event *events_out,
                                         uint32_t cap)
@@ -560,48 +605,4 @@ static inline enum sf_status sf_kafka_admin_open(struct sf_kafka kafka, struct s
     return kafka.ops->admin_open(kafka.self, waker, admin_out, error);
 }
 
-/*
- * Notes for implementers (to move beside the implementations when adopted).
- *
- * simulated: a client model in front of the broker model. Commands enter a client queue, are sent after a drawn
- * delay, applied by the broker, answered after another; a crash drops what was not sent. Connections order,
- * nothing else does. `end_sends` counts what the client model really sent. The model obeys the same contract, so
- * that the policy "new session after an end sent twice" is in core and can be tested with it switched off.
- *
- * librdkafka 2.0.2:
- *   consumer   rd_kafka_assign/incremental_assign by hand; per-partition queues (get_partition + forward NULL,
- *              before assign); rd_kafka_consume_batch_queue(q, 0, …) from poll; key, value and headers are copied
- *              into one block at once and the messages destroyed on the same thread (450 bytes and a cross-thread
- *              free each, otherwise). pause = do not read that queue (rd_kafka_pause throws the prefetch away).
- *              A full prefetch queue is not looked at again for up to 1 s: pacemaker partition or a watermark
- *              poke, fetch.wait.max.ms 10. seek: rd_kafka_seek_partitions with time-out 0; outdated messages are
- *              dropped by the library's version barrier, ours by the generation.
- *   CAUGHT_UP  RD_KAFKA_RESP_ERR__PARTITION_EOF (enable.partition.eof; end = LSO under read_committed), or cached
- *              high watermark <= position. No getter for the LSO: statistics only, once a second.
- *   members    a second, tiny consumer, subscribed to one one-partition topic, cooperative-sticky (an eager assignor
- *              revokes the owner whenever somebody joins), group.instance.id = instance; rebalance_cb -> GRANTED,
- *              REVOKING, REVOKED (assignment_lost); yield = rd_kafka_incremental_unassign. token -> a kept
- *              rd_kafka_consumer_group_metadata(). Must be polled within max.poll.interval.ms.
- *   producer   init, offsets, commit, abort block and exclude each other (RD_KAFKA_RESP_ERR__CONFLICT): one thread
- *              per producer runs them in order and posts events. rd_kafka_produceva(F_COPY) from write: one malloc
- *              each, payload inside. Writes beside offsets are fine; writes after commit was called are refused
- *              (_STATE): the next epoch's output waits in the engine (B7). commit flushes (linger is overridden),
- *              resumes after its own time-out when called again, and re-sends EndTxn for ever.
- *   end_sends  rd_kafka_interceptor_add_on_request_sent, ApiKey 26, counted between call and outcome.
- *   positions  rd_kafka_interceptor_add_on_acknowledgement, on the broker thread, changelog topics only; no
- *              delivery-report callback at all (saves about 100 ns a record); -1 for an implicit ack: then keep the
- *              lower bound. Failed deliveries: the library refuses the commit by itself (txn_dr_fails).
- *   outcome    see the table in design.md, section 4.3. Missing in 2.0.2: DescribeTransactions,
- *              InitProducerId with the previous (id, epoch) from a new client (so init never says "fenced": it
- *              fences), transactions with an epoch of their own (KIP-890), offset-fetch and commit callbacks for
- *              the transactional calls.
- *   timing     retry.backoff.ms 5 … 10 (default 100: AddOffsetsToTxn and EndTxn wait that long on
- *              CONCURRENT_TRANSACTIONS; AddPartitionsToTxn waits a fixed 20 ms, TxnOffsetCommit a fixed 500 ms).
- *   admin      CreateTopics, DescribeConfigs + metadata, ListConsumerGroupOffsets(require_stable_offsets),
- *              AlterConsumerGroupOffsets, DeleteRecords: asynchronous. commit with a token: rd_kafka_commit_queue on
- *              the member consumer (generation -1 is refused while the group has a member). ListOffsets is not
- *              there yet: watermark queries on a helper thread, from a consumer of the isolation wanted. watch:
- *              metadata every 30 s on that thread. Metadata of an offset is a C string: no NUL in it.
- *   also missing  leader epochs (2.1): a truncated log is not noticed; raw record batches: one object per record.
- */
 #endif

@@ -1,28 +1,37 @@
 /*
- * Scheduler: who runs which task next. A task is private state and a step function; a step runs to
- * completion, never blocks (a store read, store.h, is the one exception), and shares nothing.
+ * Scheduler: tasks, their steps, and who runs them.
  *
- * One step, always in this order:
+ * A task is a struct of its own plus a function that makes one step of it. Steps share no memory but the edges between
+ * tasks (core/run/edge.h), and they do not wait: reading the local store (core/io/store.h) is the only call in a step
+ * that may touch a disk.
  *
- *     1  latch    freeze, for each port of the task, how many messages this step may see
- *     2  clock    read mono and wall once
- *     3  step     the task consumes at most what is latched and at most `budget` units of work, changes its
- *                 own state, pushes to its out-edges, gives commands to the world, writes notes
- *     4  after    the loop drains the notes, records the step if a recorder is on, and obeys the result
+ * A loop makes a step by sf_task_run, and that is:
  *
- * Why it matters. A step's effects depend on (latched counts, mono, wall, budget, answers of calls into the
- * world) and on nothing else. Order all steps of a threaded run by the moment they latched: a message that a
- * step sees was pushed by a step that latched earlier, so that order is a single-threaded run with the same
- * effects. Hence (a) whatever threads can do, the simulator can do by choosing steps, latch limits and
- * budgets; (b) a recording needs no global order, only each task's own sequence of step inputs.
+ *     latch    mark in every port how far the task may read this time
+ *     clock    one reading of monotonic time, one of wall time
+ *     step     the task reads what was latched, up to `budget` units, changes itself, pushes to edges, gives
+ *              commands to Kafka and the store, adds notes
+ *     after    the loop passes the notes on and does what the result says: again, wait, or done
  *
- * Rules for a task:
- *   - It may be cut after any unit of work: with budget 1 it makes one unit of progress and keeps a cursor.
- *     A unit is one record or one control message. How work is cut must never change what is committed.
- *   - It looks at a port or at credit only through the latched counts.
- *   - It runs on one thread at a time; successive steps happen-after each other.
+ * Example: an edge holds 5 messages, the latch limit is 3, the budget 2. The step takes two messages and says
+ * SF_NEXT_AGAIN; the next step may take the third and whatever its own latch adds.
  *
- * Who implements: one loop over seeded choices, one set of worker threads. Who calls: core/run.
+ * What the order is for. Nothing but the latched counts, the two times, the budget and the answers of Kafka and the
+ * store goes into a step. Sort the steps of a run on threads by their latches: whatever a step reads was pushed by one
+ * that stands before it in that order, so the run equals one in which whole steps follow each other on one thread. A
+ * loop that draws the next task, the limits and the budget can therefore come to everything that threads can, and a
+ * recording is complete when it holds each task's own inputs, without any order between tasks (docs/decisions/0003).
+ *
+ * What a task owes in return:
+ *   - Records and control messages are the units. A step may have to end after any of them: the task keeps a cursor.
+ *     Where the cuts fall must not show in what is committed.
+ *   - Ports and credit count as latched, also when more has arrived meanwhile.
+ *   - SF_NEXT_AGAIN only if the step did some work; else it says what it waits for.
+ *
+ * Threading: at any time one thread at most is in a task's step, and each step sees all that the one before it wrote.
+ * Ports, wakers and sf_sched_wake cross threads; everything else here is used by the task that steps or by the loop.
+ *
+ * Implemented twice: sim/sched.h (one loop, drawn choices, virtual time) and prod/sched.h (worker threads).
  */
 #ifndef SF_CORE_IO_SCHED_H
 #define SF_CORE_IO_SCHED_H
@@ -39,23 +48,21 @@
 #define SF_TASK_NONE UINT32_MAX
 #define SF_STEP_BUDGET_MAX 65536u
 
-/*
- * The reading end of one bounded single-producer edge (core/run/edge.h), or of its return path, which brings
- * credits back. Linked by: sf_task.ports. `written` lives in the producer's cache line.
- */
+/* Where one task reads what one other writes: messages of an edge, or the blocks that come back over it. The counters
+ * run on for ever and wrap. Listed in sf_task.ports. */
 struct sf_port {
-    _Atomic uint32_t *written; /* messages ever published by the producer, wrapping; release order */
-    uint32_t latched;          /* the step may consume up to here; set by sf_port_latch alone */
-    uint32_t consumed;         /* messages ever consumed; the task's own */
+    _Atomic uint32_t *written; /* by the producer, on its own cache line: how many it has published (release) */
+    uint32_t latched;          /* `consumed` may rise to this; only sf_port_latch moves it */
+    uint32_t consumed;         /* by the task: how many it has taken */
 };
 
-/* Messages that the current step may still take from `port`. */
+/* What is left for this step. */
 static inline uint32_t sf_port_visible(const struct sf_port *port)
 {
     return port->latched - port->consumed;
 }
 
-/* Freeze what the next step may see: what is published, at most `limit`. Loops only, before each step. */
+/* Lets the coming step see what is published by now, but no more than `limit`; how many that is. For loops. */
 static inline uint32_t sf_port_latch(struct sf_port *port, uint32_t limit)
 {
     assert(port->written != NULL);
@@ -65,24 +72,20 @@ static inline uint32_t sf_port_latch(struct sf_port *port, uint32_t limit)
     return ready;
 }
 
-/*
- * One observable fact that is not an effect on the world: a log line, a warning, a coverage mark, a
- * protocol point ("barrier(4).stamped"). Numbers only: whoever reads notes turns `code` into words.
- */
+/* Something worth knowing that changes nothing outside: a warning, a state reached, a point of the protocol such as
+ * "barrier(4).stamped". It holds numbers; core/note.h has the words for them. */
 struct sf_note {
-    uint16_t code;     /* enum sf_note_code, one X-macro list in core/note.h: code, level, words */
-    uint16_t reserved; /* 0: notes are hashed */
-    uint32_t subject;  /* partition index, lane or store, by code */
+    uint16_t code;     /* enum sf_note_code (core/note.h) */
+    uint16_t reserved; /* 0: digests run over whole notes */
+    uint32_t subject;  /* what it is about; its meaning depends on the code. SF_SUBJECT_NONE: nothing */
     int64_t args[4];
 };
 
 #define SF_NOTES_PER_STEP_MAX 64u
 
-/*
- * Emptied by the loop before each step. A step whose sink is full ends (SF_NEXT_AGAIN): no note is ever lost.
- * `hook`, where set, sees each note at the instant it is written, in the middle of the step: that is how a
- * simulated crash falls at a protocol point, between two commands of one step. NULL in production.
- */
+/* The notes of one step; sf_task_run starts with none. A step that has no room for its next note ends and goes on in
+ * the following one, so none is dropped. `hook` (NULL in production) is called while a note is added, with the step
+ * still under way: the simulator kills an instance there, after one command of a step and before the next. */
 struct sf_notes {
     uint32_t count;
     void (*hook)(void *ctx, const struct sf_note *note);
@@ -95,7 +98,7 @@ static inline bool sf_notes_has_room(const struct sf_notes *notes, uint32_t coun
     return notes->count + count <= SF_NOTES_PER_STEP_MAX;
 }
 
-/* Caller must have made sure of room. Cost: a copy of 40 bytes. */
+/* Asserts that there is room. Copies 40 bytes. */
 static inline void sf_notes_add(struct sf_notes *notes, struct sf_note note)
 {
     assert(notes->count < SF_NOTES_PER_STEP_MAX);
@@ -104,40 +107,40 @@ static inline void sf_notes_add(struct sf_notes *notes, struct sf_note note)
     if (notes->hook != NULL) notes->hook(notes->hook_ctx, &notes->items[notes->count - 1]);
 }
 
-/* Everything a step is given beside its ports. Borrowed until the step returns. */
+/* What a step gets beside its ports; gone when it returns. */
 struct sf_step {
     struct sf_mono_ts now;
     struct sf_wall_ts wall;
-    uint32_t budget; /* 1 … SF_STEP_BUDGET_MAX units of work */
+    uint32_t budget; /* most units to do: 1 … SF_STEP_BUDGET_MAX */
     struct sf_notes *notes;
 };
 
 enum sf_next {
-    SF_NEXT_AGAIN, /* more to do with what is already latched or pending: run me again soon */
-    SF_NEXT_WAIT,  /* run me when a port or client of mine has news, or at `wake_at` */
-    SF_NEXT_DONE   /* never again; the loop forgets the task */
+    SF_NEXT_AGAIN, /* there is work at hand: another step, soon */
+    SF_NEXT_WAIT,  /* nothing to do before a wake, or before `wake_at` */
+    SF_NEXT_DONE   /* this was the last step; the loop lets go of the task */
 };
 
 struct sf_step_result {
     enum sf_next next;
-    uint32_t used;             /* units of work done, <= budget */
-    struct sf_mono_ts wake_at; /* SF_MONO_NEVER if no deadline; otherwise the step runs at or after it */
+    uint32_t used;             /* units done, at most the budget */
+    struct sf_mono_ts wake_at; /* replaces the last step's deadline; SF_MONO_NEVER: none; past: at once */
 };
 
 typedef struct sf_step_result(sf_step_fn)(void *self, const struct sf_step *step);
 
-/* Owned by the spawner; must outlive the task's last step. */
+/* Memory of whoever spawns it, who keeps it until the last step has returned. */
 struct sf_task {
-    const char *name;             /* "ingest", "lane 1.3": unique in an engine; borrowed for ever */
+    const char *name;             /* such as "lane 1.3"; no other of the engine has it; stays as long as the task */
     sf_step_fn *step;
     void *self;
-    struct sf_port *const *ports; /* data and credit ports, fixed order: the order is part of a recording */
+    struct sf_port *const *ports; /* in an order that never changes: recordings count on it */
     uint32_t port_count;
-    uint32_t home;                /* tasks with equal home never run at the same time (one worker) */
-    uint32_t id;                  /* set by spawn; unique in the scheduler */
+    uint32_t home;                /* tasks with the same one are never in a step at once */
+    uint32_t id;                  /* given by spawn; no other live task has it */
 };
 
-/* What a world client (kafka.h, store.h) is given to say "there is news for this task". Copied freely. */
+/* How a Kafka client, a store or an edge tells a task that something has arrived. A value. All zero: tells nobody. */
 struct sf_waker {
     void (*wake)(void *self, uint32_t task_id);
     void *self;
@@ -145,11 +148,11 @@ struct sf_waker {
 };
 
 struct sf_sched_ops {
-    /* Caller must have filled all but `id`. Implementation must step the task at least once.
-     * At most SF_TASK_COUNT_MAX tasks live. */
+    /* Takes a task on and sets its `id`; a first step follows without a wake. SF_TASK_COUNT_MAX at a time. */
     void (*spawn)(void *self, struct sf_task *task);
-    /* Any thread, cheap, idempotent, never lost: a step that latches after this call returns sees whatever
-     * was published before the call. Waking an unknown or done task does nothing. */
+    /* From any thread, at any moment, as often as one likes. A step that is still to come sees what was published
+     * before it: an implementation must not lose a wake that meets a step under way, or a worker about to
+     * sleep. The id of a task that is done, or never was, has no effect. */
     void (*wake)(void *self, uint32_t task_id);
 };
 
@@ -184,7 +187,8 @@ static inline void sf_waker_wake(struct sf_waker waker)
     if (waker.wake != NULL) waker.wake(waker.self, waker.task_id);
 }
 
-/* The one place that runs a step; both loops and the replayer call it. `limits` NULL: no limits. */
+/* Makes one step; every loop does it through here. `limits`: of each port's latch, in the order of the ports; NULL: as
+ * much as there is. The clock is read after the latch, so that no message is younger than the step that reads it. */
 static inline struct sf_step_result sf_task_run(struct sf_task *task, struct sf_clock clock,
                                                 uint32_t budget, const uint32_t *limits,
                                                 struct sf_notes *notes)
@@ -193,31 +197,14 @@ static inline struct sf_step_result sf_task_run(struct sf_task *task, struct sf_
     for (uint32_t i = 0; i < task->port_count; i++)
         (void)sf_port_latch(task->ports[i], limits != NULL ? limits[i] : UINT32_MAX);
     notes->count = 0;
-    struct sf_step step = {.now = sf_clock_mono(clock), /* after the latch: never older than a sender */
+    struct sf_step step = {.now = sf_clock_mono(clock),
                            .wall = sf_clock_wall(clock),
                            .budget = budget,
                            .notes = notes};
     struct sf_step_result result = task->step(task->self, &step);
     assert(result.used <= budget);
-    assert(result.next != SF_NEXT_AGAIN || result.used > 0); /* no spinning */
+    assert(result.next != SF_NEXT_AGAIN || result.used > 0);
     return result;
 }
 
-/*
- * Notes for implementers.
- *   simulated  One loop. Runnable = news on a port or client, or deadline reached. Choice, budget and latch
- *              limits are keyed draws; a task can be held for a virtual time ("lane blocked @1..@5000") and
- *              given a cost per unit, so that backlog exists. Latched counts that differ from "all" are part
- *              of the plan. Crash = from command k on, every command of that instance is swallowed, the step
- *              returns, the instance is dropped. Two instances (active, standby) = two handles on one loop.
- *   real       Workers, each with a run queue of its homes. wake = set the task's bit, and a futex or eventfd
- *              only if the worker sleeps; a worker sets "sleeping", looks again, then waits. Librdkafka tells
- *              of news by rd_kafka_queue_cb_event_enable (any queue, from its own threads: only wake there).
- *   recorder   Per task: {delta now, delta wall, budget, latched count per port, result}, varints, about 8–16
- *              bytes a step of some hundred records; answers of the world are recorded by wrapping the other
- *              tables. No lock and no atomic beyond those above.
- *   conformance  spawn runs once; a wake before, during and after a step is never lost; equal deadlines run in
- *              spawn order in the simulator; a deadline in the past runs at once; DONE runs no more; two tasks
- *              of one home never overlap; a ping-pong of 10^6 messages loses none; an edge of capacity 1 works.
- */
 #endif

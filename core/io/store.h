@@ -1,25 +1,37 @@
 /*
- * Store: one local, ordered map from bytes to bytes for a whole engine instance, rebuilt from changelogs when
- * lost, hence never the truth.
+ * Store: the ordered map that an engine instance keeps on its local disk, keys and values being bytes. State really
+ * lives in the changelog topics; what is lost or damaged here is set aside and filled again from them (K8).
  *
- *     rows      <store id, be16> <row key>           written by the persist task alone
- *     meta      <0xFFFF> "pos" <topic> <partition>   the changelog position that the rows describe
+ *     [2 bytes: store][key of the layout]         rows: whatever core/state/local_layout.h makes of them
+ *     [FF FF] ...                                 what the rows are worth: format, and a position per changelog
  *
- * One map, not one per store or lane: a batch that holds the rows of several epochs *and* their positions is
- * then atomic whatever it touches (B8), and the number of lanes may change between runs.
+ * Example, once around:
  *
- * Reading is synchronous: it is the one call in which a step may wait for a disk. Writing is a command with an
- * event. Between a commit and its arrival here, a row lives in the memory of the lane that owns it; a lane drops
- * that copy only when told that the batch has arrived. So what a lane sees does not depend on when a batch is
- * applied, and a recording need not contain reads.
+ *     sf_store_open(factory, &config, &store, &error)     SF_E_CORRUPT: sf_store_set_aside, open again, restore
+ *     sf_store_write(store, 7, ops, 3)                    returns at once
+ *     sf_store_poll(store, events, 4)                     -> { SF_STORE_WRITTEN, tag 7, SF_OK }: reads see it now
+ *     sf_store_sync(store, 8)                             -> { SF_STORE_SYNCED, tag 8 }: a crash cannot take it back
  *
- * Crash contract: after a crash the map is as if some prefix of the batches written had been applied, each
- * wholly or not at all, and at least those written before the last successful `sync`. Applied is not durable.
+ * There is a single map for all stores and lanes, because a batch is what stays whole: it carries rows of several
+ * epochs together with the positions that they stand for (B8), and the lanes may be cut differently at the next start.
  *
- * Order is bytewise (memcmp, then the shorter first) and part of the contract.
+ * Reads answer in the call, and may wait for the disk. Commands (write, sync, checkpoint) are carried out one after
+ * the other in the order given, and each is answered by one event, in that order too. A committed row that is not
+ * yet written stays with the lane that made it, until that lane is told that its batch is in; so when a batch
+ * happens to be applied makes no difference to what a lane reads.
  *
- * Threading: get and iterators from any task at any time, also while a batch is applied; each iterator by one
- * task. write, sync, poll, checkpoint and close by one owner.
+ * Invariants
+ *   - Rows are ordered by memcmp; of a key and a longer one that begins with it, the shorter comes first.
+ *   - What a crash leaves behind is the first k batches for some k, none of them in part. Every batch from before a
+ *     sync that answered SF_OK is among them; one that was only answered WRITTEN need not be.
+ *   - An empty value is a value.
+ *   - After SF_E_IO or SF_E_CORRUPT for a write or sync, every later command ends with an error too. Other errors
+ *     (a checkpoint whose name is taken) leave the store as it was.
+ *
+ * Threading: get and iterators may be used by several tasks at once, and while commands are carried out; an iterator
+ * belongs to the task that opened it. Commands, poll and close belong to one owner.
+ *
+ * Implemented twice: sim/store.h (a disk that forgets at a crash, by a draw) and prod/store.h (RocksDB).
  */
 #ifndef SF_CORE_IO_STORE_H
 #define SF_CORE_IO_STORE_H
@@ -36,34 +48,34 @@
 #define SF_STORE_VALUE_BYTES_MAX (16u * 1024u * 1024u)
 
 struct sf_store_slice {
-    const uint8_t *data; /* never NULL unless len is 0 */
+    const uint8_t *data; /* may be NULL where len is 0 */
     uint32_t len;
 };
 
 enum sf_store_op_kind {
     SF_STORE_PUT,
-    SF_STORE_DELETE,      /* deleting what is not there is fine */
-    SF_STORE_DELETE_RANGE /* key <= row key < value; in batch order like the others */
+    SF_STORE_DELETE,      /* no error where there is no such row */
+    SF_STORE_DELETE_RANGE /* rows from `key` on and before `value`, as the operations before it have left them */
 };
 
 struct sf_store_op {
     enum sf_store_op_kind kind;
     struct sf_store_slice key;
-    struct sf_store_slice value; /* PUT: the value; DELETE_RANGE: the end, exclusive */
+    struct sf_store_slice value; /* of PUT; of DELETE_RANGE the first key that stays; DELETE: not looked at */
 };
 
 enum sf_store_event_kind { SF_STORE_WRITTEN, SF_STORE_SYNCED, SF_STORE_CHECKPOINTED };
 
 struct sf_store_event {
     enum sf_store_event_kind kind;
-    enum sf_status status; /* SF_E_IO, SF_E_CORRUPT: the store takes no more writes; close, set aside, rebuild */
+    enum sf_status status; /* of the command; see the invariants */
     uint64_t tag;
-    const char *text;      /* borrowed until the next poll */
+    const char *text;      /* why it failed; stays until the next poll */
 };
 
 struct sf_store_iter_ops {
-    /* Move to the first or next row; SF_OK with both set, SF_END, or SF_E_IO/SF_E_CORRUPT. Borrowed until the
-     * next call on this iterator. Rows are those of the moment of opening. */
+    /* The first call gives the first row, each further one the next: SF_OK. Key and value stay until the iterator is
+     * called again. Behind the last row SF_END, as often as asked. SF_E_IO, SF_E_CORRUPT: rows cannot be read. */
     enum sf_status (*next)(void *self, struct sf_store_slice *key_out, struct sf_store_slice *value_out);
     void (*close)(void *self);
 };
@@ -73,31 +85,36 @@ struct sf_store_iter {
     void *self;
 };
 
-/* from <= key < until; until.len 0: no upper bound. Borrowed until the iterator is closed. */
+/* The rows from `from` (empty: the first) up to, and without, `until` (empty: to the end). Both are borrowed as long
+ * as the iterator is open. */
 struct sf_store_range {
     struct sf_store_slice from;
     struct sf_store_slice until;
-    bool is_reverse; /* from the last row down */
+    bool is_reverse; /* the same rows, last one first */
 };
 
 struct sf_store_ops {
-    /* Copy the value into buf. SF_OK: *len_out bytes written. SF_NOT_FOUND. SF_E_FULL: cap is too small,
-     * *len_out says how much is needed, nothing written. SF_E_IO, SF_E_CORRUPT. */
+    /* SF_OK: the value is in `buf`, its length in `len_out`. SF_E_FULL: `len_out` is more than `cap`, and `buf` is as
+     * it was; ask again with that much. SF_NOT_FOUND: no such row. SF_E_IO, SF_E_CORRUPT: the row cannot be read. */
     enum sf_status (*get)(void *self, struct sf_store_slice key, uint8_t *buf, uint32_t cap,
                           uint32_t *len_out);
-    /* A consistent view as of now, unaffected by later writes. Caller must close it before its step returns. */
+    /* Rows as they are at this moment, whatever is written while it is open. To be closed within the same step.
+     * SF_E_IO: there is nothing to close. */
     enum sf_status (*iter)(void *self, const struct sf_store_range *range, struct sf_store_iter *iter_out);
-    /* Apply all, in order, atomically, after every earlier write. `ops` and its bytes are borrowed until the
-     * event. At most 4 writes may be outstanding. */
+    /* One batch: its operations take effect in their order, and together. Array and bytes have to stay
+     * until WRITTEN. Four batches may be unanswered; a fifth is a bug (asserted). */
     void (*write)(void *self, uint64_t tag, const struct sf_store_op *ops, uint32_t count);
-    /* Everything written before survives a crash once the event came. */
+    /* SYNCED with SF_OK: all batches given before are on the disk for good. */
     void (*sync)(void *self, uint64_t tag);
-    /* A readable copy as of all earlier writes under `name`, cheap (links). For recorder key frames and backup. */
+    /* A store called `name` with what has been written so far: opens like any other and does not change when this one
+     * does. Files are shared where they can be. SF_E_EXISTS: the name is taken, and this store works on. For
+     * backups. */
     void (*checkpoint)(void *self, uint64_t tag, const char *name);
     uint32_t (*poll)(void *self, struct sf_store_event *events_out, uint32_t cap);
-    /* Approximate; for metrics and budgets only: nothing that is committed may depend on it. */
+    /* About how many bytes it takes on disk and in memory, for metrics: the two worlds count differently. */
     uint64_t (*bytes)(void *self);
-    /* Applies what is outstanding, makes it durable, closes. All iterators must be closed. */
+    /* Carries out what is unanswered (without events), syncs, and lets go of files and memory, whatever it returns. An
+     * error: what was not synced before may be missing at the next open. No iterator may be open. */
     enum sf_status (*close)(void *self, struct sf_error *error);
 };
 
@@ -107,18 +124,21 @@ struct sf_store {
 };
 
 struct sf_store_config {
-    const char *name;      /* a directory below the state directory; copied */
-    uint64_t cache_bytes;
-    struct sf_waker waker; /* for write, sync, checkpoint events */
+    const char *name;      /* of its directory in the state directory: no path; not kept */
+    uint64_t cache_bytes;  /* for blocks that were read; 0: as the implementation likes */
+    struct sf_waker waker; /* called when an event has come */
 };
 
 struct sf_store_factory_ops {
-    /* SF_OK (also for a new, empty one), SF_E_CORRUPT (set it aside, open again, rebuild: K8), SF_E_EXISTS
-     * (another process has it), SF_E_IO. */
+    /* Makes an empty store where there is none of this name. SF_E_EXISTS: it is open, here or in another process.
+     * SF_E_CORRUPT: its files are damaged; set it aside and open again (K8). SF_E_IO, SF_E_ARG. */
     enum sf_status (*open)(void *self, const struct sf_store_config *config, struct sf_store *store_out,
                            struct sf_error *error);
-    /* Rename a closed store so that its name says why; it is never opened again. */
+    /* Gives a closed store another name, in which `reason` can be read; nothing opens it under that one. The old
+     * name is free then. May be done again and again. SF_NOT_FOUND: there is no such store, which for most callers is
+     * as good. SF_E_EXISTS: it is open. */
     enum sf_status (*set_aside)(void *self, const char *name, const char *reason, struct sf_error *error);
+    /* Removes a closed store. SF_OK also where there is none; SF_E_EXISTS: it is open. */
     enum sf_status (*destroy)(void *self, const char *name, struct sf_error *error);
 };
 
@@ -126,6 +146,8 @@ struct sf_store_factory {
     const struct sf_store_factory_ops *ops;
     void *self;
 };
+
+/* Wrappers: core calls a store through these alone. They check what the tables promise, both ways. */
 
 static inline enum sf_status sf_store_get(struct sf_store store, struct sf_store_slice key, uint8_t *buf,
                                           uint32_t cap, uint32_t *len_out)
@@ -141,6 +163,8 @@ static inline void sf_store_write(struct sf_store store, uint64_t tag, const str
                                   uint32_t count)
 {
     assert(ops != NULL && count > 0);
+    for (uint32_t i = 0; i < count; i++)
+        assert(ops[i].key.len <= SF_STORE_KEY_BYTES_MAX && ops[i].value.len <= SF_STORE_VALUE_BYTES_MAX);
     store.ops->write(store.self, tag, ops, count);
 }
 
@@ -208,20 +232,4 @@ static inline enum sf_status sf_store_destroy(struct sf_store_factory factory, c
     return factory.ops->destroy(factory.self, name, error);
 }
 
-/*
- * Notes for implementers.
- *   simulated  An ordered map with versions: an iterator holds a version. Writes are applied after a drawn delay;
- *              durable up to a drawn point >= the last sync; a crash keeps a drawn prefix of applied batches
- *              beyond it. A fault may make open say SF_E_CORRUPT, a read SF_E_IO, or drop a synced suffix
- *              ("lying disk", only where the scenario says so).
- *   RocksDB    One column family (several tear without the WAL; atomic_flush does not help a one-family flush
- *              in the C API), WAL off, plain write batch on one background thread, ops sorted by the caller;
- *              rocksdb_get_pinned + copy; iterators on a snapshot with both bounds in the read options and
- *              checked by hand; sync = flush. DELETE_RANGE: rocksdb_writebatch_delete_range (not the indexed
- *              batch: a silent no-op there). No fork after open. Debian's library asserts on misuse.
- *   conformance  order of prefixes and of 0x00/0xFF keys; empty value is not absent; range ends; put-delete-put in
- *              one batch; delete-range then put in one batch; an iterator opened before a write does not see
- *              it; second open is SF_E_EXISTS; crash script (exec'd child, kill -9) keeps a prefix; checkpoint
- *              opens; set_aside then open is empty.
- */
 #endif

@@ -149,7 +149,8 @@ struct sf_sink_spec {
 
 enum sf_dispatch { SF_DISPATCH_AUTO, SF_DISPATCH_ORDERED, SF_DISPATCH_DIRECT }; /* D4 */
 
-/* Engine keys, named as spec.md names them behind `stoatflow.`; defaults are set by sf_topology_new. */
+/* Engine keys (docs/operating.md): behind each its name in the application file and the default that sf_topology_new
+ * sets. */
 struct sf_settings {
     int64_t max_out_of_orderness_ms; /* watermark.max-out-of-orderness-ms, 10 000 */
     int64_t idleness_timeout_ms;     /* watermark.idleness-timeout-ms, 300 000; 0: off */

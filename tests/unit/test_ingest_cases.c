@@ -1,4 +1,4 @@
-/* The ingest task alone: watermark cases from cases.md, as histories with virtual times. */
+/* The ingest task alone: the watermark cases, as histories with virtual times. */
 #include "tests/unit/ingest_world.h"
 
 static void partition_that_never_received_idles_out_case1(void **state)
