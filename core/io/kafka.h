@@ -81,7 +81,8 @@ struct sf_record {
 };
 
 /* Some records that follow each other in a partition. Offsets rise, and skip what a reader does not get: control
- * records, aborted and compacted ones. All that it points to goes with the batch, in one piece, at sf_consumer_release. */
+ * records, aborted and compacted ones. All that it points to goes with the batch, in one piece, at
+ * sf_consumer_release. */
 struct sf_batch {
     struct sf_tp tp;
     uint32_t generation; /* as returned by the add or seek that it comes from */
