@@ -21,6 +21,7 @@
 #include "prod/width.h"
 
 #define STATE_DIR_BYTES 1024u
+#define LOOK_MS 500 /* the main thread looks at least so often whether it has stood still */
 
 struct run {
     const struct sf_prod_options *options;
@@ -41,6 +42,8 @@ struct run {
     sigset_t signals;
     bool is_finish_asked;
     int64_t finish_deadline_ms;
+    int64_t looked_ms;  /* when the main thread last ran */
+    bool was_frozen;    /* it did not, for longer than a session (B14) */
     _Atomic bool is_output_gone;
 };
 
@@ -188,6 +191,14 @@ static void ask_finish(struct run *run, const char *why)
     sf_prod_host_finish(run->host);
 }
 
+/* A process that stood still for longer than its session has to say so at its end, whatever else is away. */
+static void watch_freeze(struct run *run)
+{
+    int64_t now = now_ms();
+    if (now - run->looked_ms > run->file.topology->settings.session_timeout_ms) run->was_frozen = true;
+    run->looked_ms = now;
+}
+
 /* Waits for the engine's end; SF_PROD_EXIT_OK when it came. */
 static enum sf_prod_exit wait_for_end(struct run *run)
 {
@@ -197,7 +208,9 @@ static enum sf_prod_exit wait_for_end(struct run *run)
             say(run, SF_PROD_ERROR, "stuck", "the graceful stop takes too long; the next start settles what is left");
             return SF_PROD_EXIT_STUCK;
         }
-        int number = next_signal(run, left);
+        run->looked_ms = now_ms();
+        int number = next_signal(run, left < LOOK_MS ? left : LOOK_MS);
+        watch_freeze(run);
         bool is_stop = number == SIGTERM || number == SIGINT;
         if (is_stop && run->is_finish_asked) {
             say(run, SF_PROD_WARN, "stopped-at-once", "told again to stop; the next start settles what is left");
@@ -220,10 +233,6 @@ static void print_seconds(const char *name, int64_t us)
 
 static enum sf_prod_exit judge_stop(struct run *run, const struct sf_prod_outcome *outcome)
 {
-    if (!run->is_finish_asked) {
-        say(run, SF_PROD_ERROR, "fenced", "another instance was given the application; this one handed it over");
-        return SF_PROD_EXIT_FENCED;
-    }
     if (atomic_load(&run->is_output_gone)) {
         say(run, SF_PROD_ERROR, "gave-up", "standard output was closed");
         return SF_PROD_EXIT_GAVE_UP;
@@ -263,11 +272,26 @@ static void leave_at_once(struct run *run, enum sf_prod_exit status)
     _exit((int)status);
 }
 
-static enum sf_prod_exit run_engine(struct run *run)
+/*
+ * Restart in place: a new engine in this process, which joins the group anew and waits its turn. After a hand-over that
+ * the group asked for; and where the membership ran out because there was no broker to keep it with. What else takes
+ * the application away ends the process (B14): it was frozen, or another instance has it.
+ */
+static bool is_to_start_again(struct run *run, const struct sf_prod_outcome *outcome)
+{
+    if (run->is_finish_asked || atomic_load(&run->is_output_gone)) return false;
+    if (outcome->end == SF_END_STOPPED) {
+        say(run, SF_PROD_INFO, "restart", "the group gave the application to another instance; waiting as a standby");
+        return true;
+    }
+    if (outcome->end != SF_END_FENCED || run->was_frozen || !atomic_load(&run->news.is_away)) return false;
+    say(run, SF_PROD_WARN, "restart", "the broker was away for longer than the session; joining the group anew");
+    return true;
+}
+
+static enum sf_prod_exit run_once(struct run *run, struct sf_prod_outcome *outcome)
 {
     struct sf_error error = {0};
-    struct sf_prod_outcome outcome;
-    if (ask_ends(run, &error) != SF_OK || start_printer(run, &error) != SF_OK) return give_up(run, &error);
     run->host = sf_prod_host_new(&(struct sf_prod_host_config){
         .file = &run->file,
         .alloc = run->alloc,
@@ -286,7 +310,22 @@ static enum sf_prod_exit run_engine(struct run *run)
     if (sf_prod_host_start(run->host, &error) != SF_OK) return give_up(run, &error);
     enum sf_prod_exit status = wait_for_end(run);
     if (status != SF_PROD_EXIT_OK) leave_at_once(run, status);
-    sf_prod_host_stop(run->host, &outcome);
+    sf_prod_host_stop(run->host, outcome);
+    return SF_PROD_EXIT_OK;
+}
+
+static enum sf_prod_exit run_engine(struct run *run)
+{
+    struct sf_error error = {0};
+    struct sf_prod_outcome outcome;
+    if (ask_ends(run, &error) != SF_OK || start_printer(run, &error) != SF_OK) return give_up(run, &error);
+    enum sf_prod_exit status = run_once(run, &outcome);
+    while (status == SF_PROD_EXIT_OK && is_to_start_again(run, &outcome)) {
+        sf_prod_host_destroy(run->host);
+        run->host = NULL;
+        status = run_once(run, &outcome);
+    }
+    if (status != SF_PROD_EXIT_OK) return status;
     if (run->printer != NULL) sf_prod_printer_finish(run->printer);
     return judge(run, &outcome);
 }
