@@ -22,6 +22,10 @@ static void on_note(void *ctx, struct sf_sim_instance *instance, const struct sf
         fprintf(stderr, "%8lld %-10s %-26s %lld %lld %lld %lld\n",
                 (long long)sf_sim_world_elapsed_us(&w->world) / 1000, task->name, sf_note_words(note->code)->name,
                 (long long)note->args[0], (long long)note->args[1], (long long)note->args[2], (long long)note->args[3]);
+    if (w->hold_code == note->code) {
+        w->hold_code = -1;
+        sf_sim_sched_hold(w->sched, instance->id, w->hold_name, w->world.mono_us, w->world.mono_us + w->hold_us);
+    }
     if (w->crash_code == note->code && w->crash_epoch == note->args[0]) {
         w->crash_code = -1;
         sf_sim_instance_kill(instance);
@@ -40,6 +44,7 @@ void engine_world_init_sched(struct engine_world *w, const char *app, int32_t pa
 {
     memset(w, 0, sizeof *w);
     w->crash_code = -1;
+    w->hold_code = -1;
     struct sf_sim_world_config world = {.seed = 7, .wall_start_ms = 1000000000000, .is_fifo = true};
     sf_sim_world_init(&w->world, &world);
     struct sf_sim_sched_config sched = *config;

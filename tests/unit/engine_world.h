@@ -28,6 +28,10 @@ struct engine_world {
     /* crash at a note: the instance dies when this one is written for the n-th time */
     int crash_code; /* -1: none */
     int64_t crash_epoch;
+    /* hold at a note: when this one is written, `hold_name` does not step for `hold_us` */
+    int hold_code; /* -1: none */
+    const char *hold_name;
+    int64_t hold_us;
     char out[65536];
 };
 
