@@ -68,8 +68,8 @@ static void an_aborted_final_barrier_takes_no_stamp_back_s5_x1(void **state)
     engine_world_deinit(&w);
 }
 
-/* Transaction 2 is aborted while lane 1 still has what belongs into it; that comes after the abort and before the engine,
- * held here, has told anybody to stop. It must not open the transaction that the repeated epoch goes into. */
+/* Transaction 2 is aborted while lane 1 still has what belongs into it; that comes after the abort and before the
+ * engine, held here, has told anybody to stop. It must not open the transaction that the repeated epoch goes into. */
 static void what_an_aborted_epoch_still_sends_goes_into_no_transaction_b9(void **state)
 {
     (void)state;
