@@ -42,8 +42,8 @@ struct sf_commit {
     struct sf_producer producer;
     struct sf_admin admin; /* at-least-once: offsets outside transactions */
     enum sfi_commit_phase phase;
+    uint64_t session_count; /* producers opened so far */
     bool is_answer_due;     /* a SESSION of the engine waits for its answer */
-    bool is_opening_again;  /* the end was sent twice: our own new session */
     bool is_held;           /* the engine settles: what lanes have may be about to fall back, nothing is written until
                              * it says how it goes on (RESET, or that the commit in doubt stands) */
 

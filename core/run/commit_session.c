@@ -44,7 +44,6 @@ void sfi_commit_session_lost(struct sf_commit *commit, enum sf_status status, bo
     sf_producer_close(commit->producer);
     commit->producer = (struct sf_producer){0};
     commit->phase = SFI_COMMIT_NO_SESSION;
-    commit->is_opening_again = false;
     if (commit->is_answer_due)
         answer_session(commit, status);
     else
@@ -66,6 +65,7 @@ static void open_session(struct sf_commit *commit)
         .waker = sf_sched_waker(commit->config.sched, commit->task->id)};
     sf_producer_close(commit->producer);
     commit->producer = (struct sf_producer){0};
+    commit->session_count++;
     enum sf_status status = sf_kafka_producer_open(commit->config.kafka, &config, &commit->producer, &error);
     if (status != SF_OK) {
         commit->producer = (struct sf_producer){0};
@@ -90,7 +90,6 @@ static void on_init(struct sf_commit *commit, const struct sf_producer_event *ev
         return;
     }
     commit->phase = SFI_COMMIT_READY;
-    commit->is_opening_again = false;
     commit->text[0] = '\0';
     answer_session(commit, SF_OK);
 }
@@ -100,17 +99,30 @@ static void on_committed(struct sf_commit *commit, const struct sf_step *step, c
     if (event->outcome == SF_OUTCOME_COMMITTED) {
         commit->phase = SFI_COMMIT_READY;
         sfi_commit_publish(commit, step, event->positions, event->position_count);
-        if (event->end_sends > 1) {
-            commit->is_opening_again = true; /* a late duplicate of the end would end the next transaction */
-            open_session(commit);
-        }
+        if (event->end_sends > 1) open_session(commit); /* B11: a late duplicate would end the next transaction */
         return;
     }
-    if (event->outcome == SF_OUTCOME_NOT_COMMITTED && sf_status_class(event->status) == SF_CLASS_ABORT) {
+    bool is_abortable = event->outcome == SF_OUTCOME_NOT_COMMITTED && sf_status_class(event->status) == SF_CLASS_ABORT;
+    if (is_abortable && event->end_sends <= 1) {
         sfi_commit_trouble(commit, SF_TROUBLE_TXN, event->status, false, event->text);
         return;
     }
     sfi_commit_session_lost(commit, event->status, event->outcome == SF_OUTCOME_UNKNOWN, event->text);
+}
+
+static void on_aborted(struct sf_commit *commit, const struct sf_step *step, const struct sf_producer_event *event)
+{
+    if (event->status != SF_OK) {
+        sfi_commit_session_lost(commit, event->status, false, event->text);
+        return;
+    }
+    sf_note(step->notes, SF_NOTE_TXN_ABORTED, SF_SUBJECT_NONE, (int64_t)commit->epoch, 0, 0, 0);
+    if (event->end_sends > 1) {
+        open_session(commit); /* B11, as behind a commit; the order is answered when it is open */
+        return;
+    }
+    commit->phase = SFI_COMMIT_READY;
+    answer_session(commit, SF_OK);
 }
 
 static void on_offsets(struct sf_commit *commit, enum sf_status status, const char *text)
@@ -150,7 +162,8 @@ uint32_t sfi_commit_poll_producer(struct sf_commit *commit, const struct sf_step
     struct sf_producer_event events[8];
     if (commit->producer.ops == NULL) return 0;
     uint32_t count = sf_producer_poll(commit->producer, events, sizeof events / sizeof events[0]);
-    for (uint32_t i = 0; i < count && commit->producer.ops != NULL; i++) {
+    uint64_t session = commit->session_count; /* a new one has no part in these events */
+    for (uint32_t i = 0; i < count && commit->producer.ops != NULL && commit->session_count == session; i++) {
         const struct sf_producer_event *event = &events[i];
         bool is_in_trouble = commit->phase == SFI_COMMIT_TROUBLED;
         switch (event->kind) {
@@ -165,13 +178,7 @@ uint32_t sfi_commit_poll_producer(struct sf_commit *commit, const struct sf_step
             break;
         case SF_PRODUCER_ABORTED:
             if (commit->phase != SFI_COMMIT_ABORTING) break;
-            if (event->status == SF_OK) {
-                commit->phase = SFI_COMMIT_READY;
-                sf_note(step->notes, SF_NOTE_TXN_ABORTED, SF_SUBJECT_NONE, (int64_t)commit->epoch, 0, 0, 0);
-                answer_session(commit, SF_OK);
-            } else {
-                sfi_commit_session_lost(commit, event->status, false, event->text);
-            }
+            on_aborted(commit, step, event);
             break;
         case SF_PRODUCER_FLUSHED:
             if (!is_in_trouble && event->tag == commit->flush_tag) on_flushed(commit, event);
@@ -180,7 +187,6 @@ uint32_t sfi_commit_poll_producer(struct sf_commit *commit, const struct sf_step
             if (!is_in_trouble || sf_status_class(event->status) != SF_CLASS_ABORT) on_failed(commit, event);
             break;
         }
-        if (commit->is_opening_again && commit->phase == SFI_COMMIT_OPENING) break; /* events were the old session's */
     }
     return count;
 }

@@ -101,6 +101,31 @@ static void what_an_aborted_epoch_still_sends_goes_into_no_transaction_b9(void *
     engine_world_deinit(&w);
 }
 
+/* The first request to abort is late: asked for twice, it comes a second time when the next transaction is open, which
+ * an older broker then aborts unseen. */
+static void an_abort_that_was_asked_for_twice_ends_no_later_transaction_b11(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, update_app, 1, 1, 0);
+    engine_world_at(&w, 1);
+    engine_world_barrier(&w);
+    engine_world_append(&w, 0, "a", 5, "1");
+    engine_world_at(&w, 2);
+    fault(&w, SF_SIM_KAFKA_REQUEST_PRODUCE, SF_SIM_KAFKA_REFUSED);
+    sf_sim_kafka_fault(w.broker, &(struct sf_sim_kafka_fault){.request = SF_SIM_KAFKA_REQUEST_END_ABORT,
+                                                              .effect = SF_SIM_KAFKA_DELAYED,
+                                                              .count = 1,
+                                                              .delay_us = 10000000});
+    engine_world_barrier(&w);
+    engine_world_at(&w, 9000); /* the duplicate has done it; the record waits in the next transaction */
+    CHECK_EQ(sf_engine_phase(w.engine), SF_PHASE_RUNNING);
+    engine_world_at(&w, 11000);
+    engine_world_barrier(&w);
+    CHECK_STR(engine_world_output(&w), "a {\"window\":{\"start\":0,\"end\":10},\"n\":1} @5\n");
+    engine_world_deinit(&w);
+}
+
 /* Idleness is not judged once nothing is read any more, and what is not judged is no reason to run. */
 static void a_final_barrier_that_waits_for_a_lane_lets_time_pass(void **state)
 {
@@ -140,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_aborted_final_barrier_takes_no_stamp_back_s5_x1),
         cmocka_unit_test(what_an_aborted_epoch_still_sends_goes_into_no_transaction_b9),
+        cmocka_unit_test(an_abort_that_was_asked_for_twice_ends_no_later_transaction_b11),
         cmocka_unit_test(a_final_barrier_that_waits_for_a_lane_lets_time_pass),
         cmocka_unit_test(barriers_that_are_asked_for_while_ingest_stands_are_all_fixed),
     };
