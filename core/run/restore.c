@@ -408,11 +408,8 @@ enum sf_restore_state sf_restore_step(struct sf_restore *restore, const struct s
     uint32_t used = 0;
     bool has_store = restore->config.writer != NULL;
     if (restore->phase == PHASE_POSITIONS && !has_store) restore->phase = PHASE_OPEN;
-    if (restore->phase == PHASE_POSITIONS) {
-        used = positions_step(restore, step);
-    } else if (restore->phase == PHASE_LOCAL) {
-        used = local_step(restore, step->budget);
-    }
+    if (restore->phase == PHASE_POSITIONS) used = positions_step(restore, step);
+    if (restore->phase == PHASE_LOCAL && used < step->budget) used += local_step(restore, step->budget - used);
     if (restore->phase == PHASE_OPEN) open_consumer(restore);
     if (restore->phase == PHASE_REPLAY && used < step->budget) used += replay_step(restore, step->budget - used);
     if (restore->phase == PHASE_FAILED) close_consumer(restore);

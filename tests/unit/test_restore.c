@@ -414,6 +414,17 @@ static void position_before_the_log_start_wipes_that_store_only_case_103(void **
     deinit(&f);
 }
 
+/* Nothing would wake it: there is no log to hear from. */
+static void without_logs_it_is_done_without_waiting(void **state)
+{
+    (void)state;
+    struct fixture f;
+    init(&f);
+    start(&f, true);
+    CHECK_EQ(run(&f), SF_RESTORE_DONE);
+    deinit(&f);
+}
+
 static void wipe_is_warned_of_with_both_offsets_k8(void **state)
 {
     (void)state;
@@ -592,6 +603,7 @@ int main(void)
         cmocka_unit_test(only_what_is_behind_the_stored_position_is_replayed_k4),
         cmocka_unit_test(leftover_of_an_aborted_epoch_cannot_be_in_the_store_case_100),
         cmocka_unit_test(position_before_the_log_start_wipes_that_store_only_case_103),
+        cmocka_unit_test(without_logs_it_is_done_without_waiting),
         cmocka_unit_test(wipe_is_warned_of_with_both_offsets_k8),
         cmocka_unit_test(log_that_starts_above_zero_without_a_position_is_read_from_there_case_103),
         cmocka_unit_test(truncation_during_the_restore_fails_it),
