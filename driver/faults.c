@@ -303,6 +303,7 @@ void sfi_faults_note(struct sfi_run *run, struct sfi_faults *faults, struct sf_s
         if (!item->spec->is_at_point || item->has_fired) continue;
         if (!sf_driver_point_reached(&item->point, note, faults->lane_total)) continue;
         item->has_fired = fire(faults, item, sfi_process_of(run, instance));
+        if (!item->has_fired) item->point.seen--; /* the process is dying already: the next time, then */
     }
 }
 
