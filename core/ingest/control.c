@@ -4,9 +4,10 @@
  */
 #include "core/ingest/task.h"
 
-static void answer(struct sf_ingest *ingest, enum sf_msg_kind kind)
+static void answer(struct sf_ingest *ingest, enum sf_msg_kind kind, const struct sf_msg *order)
 {
-    sf_edge_push(ingest->config.to_engine, &(struct sf_msg){.kind = (uint16_t)kind, .epoch = ingest->committed_epoch});
+    sf_edge_push(ingest->config.to_engine,
+                 &(struct sf_msg){.kind = (uint16_t)kind, .flags = order->flags, .epoch = ingest->committed_epoch});
 }
 
 void sfi_fail(struct sf_ingest *ingest, enum sf_status status, struct sf_tp tp, int64_t offset)
@@ -85,7 +86,7 @@ static void stop(struct sf_ingest *ingest, const struct sf_msg *msg)
     /* what the last epoch counted is in the totals, whoever heard of its commit first (M6) */
     bool is_news = ingest->is_stopped_for_good && ingest->committing != 0 && ingest->committing == msg->epoch;
     if (is_news) sfi_committed(ingest, msg->epoch);
-    answer(ingest, SF_MSG_STOPPED);
+    answer(ingest, SF_MSG_STOPPED, msg);
 }
 
 static void from_engine(struct sf_ingest *ingest, const struct sf_msg *msg)
@@ -94,7 +95,7 @@ static void from_engine(struct sf_ingest *ingest, const struct sf_msg *msg)
     case SF_MSG_STOP: stop(ingest, msg); break;
     case SF_MSG_RESET:
         fall_back(ingest, msg);
-        answer(ingest, SF_MSG_RESUMED);
+        answer(ingest, SF_MSG_RESUMED, msg);
         break;
     case SF_MSG_FINISH: ingest->is_finishing = true; break;
     case SF_MSG_FIX:

@@ -319,7 +319,7 @@ bool sfi_commit_obey(struct sf_commit *commit, const struct sf_step *step, uint3
                 commit->member = (struct sf_consumer){0};
                 commit->admin = (struct sf_admin){0};
             }
-            sfi_commit_tell(commit, (struct sf_msg){.kind = SF_MSG_STOPPED});
+            sfi_commit_tell(commit, (struct sf_msg){.kind = SF_MSG_STOPPED, .flags = order.flags});
             if ((order.flags & SF_STOP_FOR_GOOD) != 0) return true;
             break;
         case SF_MSG_RESET:

@@ -69,7 +69,7 @@ static void take(struct sf_engine *engine, const struct sf_step *step, const str
     case SF_MSG_SESSION: sfi_on_session(engine, step, msg); break;
     case SF_MSG_OWNER: on_owner(engine, step, msg); break;
     case SF_MSG_COMMITTED: on_committed(engine, step, msg); break;
-    case SF_MSG_STOPPED: sfi_on_stopped(engine, step); break;
+    case SF_MSG_STOPPED: sfi_on_stopped(engine, step, msg); break;
     case SF_MSG_RESUMED: sfi_on_resumed(engine, step); break;
     case SF_MSG_FINISH: engine->is_finish_wanted = true; break;
     case SF_MSG_RUN:

@@ -201,7 +201,7 @@ void sfi_topics_resolve(struct sf_engine *engine);
 /* recover.c */
 void sfi_on_trouble(struct sf_engine *engine, const struct sf_step *step, const struct sf_msg *msg);
 void sfi_on_session(struct sf_engine *engine, const struct sf_step *step, const struct sf_msg *msg);
-void sfi_on_stopped(struct sf_engine *engine, const struct sf_step *step);
+void sfi_on_stopped(struct sf_engine *engine, const struct sf_step *step, const struct sf_msg *msg);
 void sfi_on_resumed(struct sf_engine *engine, const struct sf_step *step);
 bool sfi_recover_step(struct sf_engine *engine, const struct sf_step *step);
 

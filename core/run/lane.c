@@ -335,7 +335,7 @@ static bool obey(struct sf_lane *lane, uint32_t budget, uint32_t *used)
         (*used)++;
         if (order.kind == SF_MSG_STOP) {
             lane->is_stopped = true;
-            tell_engine(lane, (struct sf_msg){.kind = SF_MSG_STOPPED});
+            tell_engine(lane, (struct sf_msg){.kind = SF_MSG_STOPPED, .flags = order.flags});
             if ((order.flags & SF_STOP_FOR_GOOD) != 0) return true;
         } else {
             assert(order.kind == SF_MSG_RESET);

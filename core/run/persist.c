@@ -43,9 +43,9 @@ static struct sf_local_writer *writer_of(const struct sf_persist *persist)
     return persist->config.writer;
 }
 
-static void tell_engine(struct sf_persist *persist, enum sf_msg_kind kind)
+static void tell_engine(struct sf_persist *persist, enum sf_msg_kind kind, uint16_t flags)
 {
-    sf_edge_push(persist->config.to_engine, &(struct sf_msg){.kind = (uint16_t)kind});
+    sf_edge_push(persist->config.to_engine, &(struct sf_msg){.kind = (uint16_t)kind, .flags = flags});
 }
 
 /* ------------------------------------------------------------------ what is held */
@@ -224,7 +224,7 @@ static uint32_t obey(struct sf_persist *persist, uint32_t budget)
         used++;
         if (order.kind == SF_MSG_RESET) {
             fall_back(persist, order.epoch, (uint32_t)order.value2);
-            tell_engine(persist, SF_MSG_RESUMED);
+            tell_engine(persist, SF_MSG_RESUMED, 0);
             continue;
         }
         assert(order.kind == SF_MSG_STOP);
@@ -232,7 +232,7 @@ static uint32_t obey(struct sf_persist *persist, uint32_t budget)
         if ((order.flags & SF_STOP_FOR_GOOD) != 0) {
             persist->is_finishing = true;
         } else {
-            tell_engine(persist, SF_MSG_STOPPED);
+            tell_engine(persist, SF_MSG_STOPPED, 0);
         }
     }
     return used;
@@ -286,7 +286,7 @@ static struct sf_step_result persist_step(void *self, const struct sf_step *step
     }
     if (used < step->budget) used += sf_local_writer_step(writer, step->budget - used);
     if (is_written_out(persist) && !sf_local_writer_is_busy(writer)) {
-        tell_engine(persist, SF_MSG_STOPPED);
+        tell_engine(persist, SF_MSG_STOPPED, SF_STOP_FOR_GOOD);
         return (struct sf_step_result){.next = SF_NEXT_DONE, .used = used};
     }
     /* while a batch is made or written, the store's event is what there is to wait for */

@@ -135,8 +135,10 @@ void sfi_on_session(struct sf_engine *engine, const struct sf_step *step, const 
         open_session(engine);
 }
 
-void sfi_on_stopped(struct sf_engine *engine, const struct sf_step *step)
+void sfi_on_stopped(struct sf_engine *engine, const struct sf_step *step, const struct sf_msg *msg)
 {
+    /* an answer to a stop before the last one tells nothing of tasks that are to be done */
+    if (engine->is_ending && (msg->flags & SF_STOP_FOR_GOOD) == 0) return;
     engine->stopped_count++;
     if (engine->is_ending || engine->recover != SFI_RECOVER_STOP || engine->stopped_count < task_count(engine)) return;
     engine->generation++;
