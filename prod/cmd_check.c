@@ -168,7 +168,7 @@ static void unmake(struct check *check)
                  sizeof *check->target_partitions);
     if (check->kafka != NULL) {
         sf_targets_deinit(&check->outline.targets);
-        sf_prod_kafka_destroy(check->kafka);
+        (void)sf_prod_kafka_destroy(check->kafka);
     }
     sf_prod_app_file_deinit(&check->file);
 }

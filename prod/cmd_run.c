@@ -274,8 +274,8 @@ static void leave_at_once(struct run *run, enum sf_prod_exit status)
 
 /*
  * Restart in place: a new engine in this process, which joins the group anew and waits its turn. After a hand-over that
- * the group asked for; and where the membership ran out because there was no broker to keep it with. What else takes
- * the application away ends the process (B14): it was frozen, or another instance has it.
+ * the group asked for; and where the membership ran out because there was no broker to keep it with, or one that said
+ * nothing. What else takes the application away ends the process (B14): it was frozen, or another instance has it.
  */
 static bool is_to_start_again(struct run *run, const struct sf_prod_outcome *outcome)
 {
@@ -284,7 +284,8 @@ static bool is_to_start_again(struct run *run, const struct sf_prod_outcome *out
         say(run, SF_PROD_INFO, "restart", "the group gave the application to another instance; waiting as a standby");
         return true;
     }
-    if (outcome->end != SF_END_FENCED || run->was_frozen || !atomic_load(&run->news.is_away)) return false;
+    bool was_silent = sf_prod_kafka_news_take_silence(&run->news) || atomic_load(&run->news.is_away);
+    if (outcome->end != SF_END_FENCED || run->was_frozen || !was_silent) return false;
     say(run, SF_PROD_WARN, "restart", "the broker was away for longer than the session; joining the group anew");
     return true;
 }
@@ -357,16 +358,19 @@ static enum sf_prod_exit prepare(struct run *run)
     return SF_PROD_EXIT_OK;
 }
 
-static void unmake(struct run *run)
+/* False: something of the Kafka library's is still at work and will be until the process ends. */
+static bool unmake(struct run *run)
 {
+    bool is_all_ended = true;
     sf_prod_host_destroy(run->host);
     sf_prod_printer_destroy(run->printer);
-    if (run->kafka != NULL) sf_prod_kafka_destroy(run->kafka);
-    if (run->print_kafka != NULL) sf_prod_kafka_destroy(run->print_kafka);
+    if (run->kafka != NULL) is_all_ended = sf_prod_kafka_destroy(run->kafka);
+    if (run->print_kafka != NULL) is_all_ended = sf_prod_kafka_destroy(run->print_kafka) && is_all_ended;
     sf_free(run->alloc, run->tps, (run->end_count + 1) * sizeof *run->tps);
     if (run->ends != NULL) sf_cfree(run->alloc, run->ends, run->end_count + 1, sizeof *run->ends);
     sf_prod_app_file_deinit(&run->file);
     sf_prod_log_deinit(&run->log);
+    return is_all_ended;
 }
 
 enum sf_prod_exit sf_prod_cmd_run(const struct sf_prod_options *options)
@@ -377,6 +381,9 @@ enum sf_prod_exit sf_prod_cmd_run(const struct sf_prod_options *options)
     sf_prod_kafka_news_init(&run.news, &run.log);
     enum sf_prod_exit status = prepare(&run);
     if (status == SF_PROD_EXIT_OK) status = run_engine(&run);
-    unmake(&run);
+    if (!unmake(&run)) {
+        (void)fflush(stdout);
+        _exit((int)status);
+    }
     return status;
 }

@@ -11,6 +11,7 @@
 #include "prod/kafka_impl.h"
 
 #define HELPERS_GRACE_MS 3000 /* what leaving a group may take before its connections are cut */
+#define HELPERS_LAST_MS 6000  /* from then on: longer than any call into the library that has an end */
 
 /* ------------------------------------------------------------------ small things */
 
@@ -359,19 +360,24 @@ struct sf_kafka sf_prod_kafka_handle(struct sf_prod_kafka *kafka)
     return (struct sf_kafka){&kafka_ops, kafka};
 }
 
-void sf_prod_kafka_destroy(struct sf_prod_kafka *kafka)
+bool sf_prod_kafka_destroy(struct sf_prod_kafka *kafka)
 {
-    int64_t deadline = sfi_kafka_now_ms() + HELPERS_GRACE_MS;
+    int64_t grace_end = sfi_kafka_now_ms() + HELPERS_GRACE_MS;
+    int64_t last_end = grace_end + HELPERS_LAST_MS;
     pthread_mutex_lock(&kafka->lock);
     while (kafka->helper_count > 0) {
-        int64_t left = deadline - sfi_kafka_now_ms();
-        if (left > 0) {
-            sfi_kafka_cond_wait(&kafka->idle, &kafka->lock, left);
-            continue;
+        int64_t now = sfi_kafka_now_ms();
+        if (now >= last_end) {
+            pthread_mutex_unlock(&kafka->lock);
+            return false;
         }
-        for (struct sfi_kafka_link *link = kafka->links; link != NULL; link = link->next) sfi_kafka_link_cut(link);
-        pthread_cond_wait(&kafka->idle, &kafka->lock);
+        if (now >= grace_end) {
+            for (struct sfi_kafka_link *link = kafka->links; link != NULL; link = link->next) sfi_kafka_link_cut(link);
+            grace_end = last_end;
+        }
+        sfi_kafka_cond_wait(&kafka->idle, &kafka->lock, grace_end - now);
     }
     pthread_mutex_unlock(&kafka->lock);
     kafka_free(kafka);
+    return true;
 }

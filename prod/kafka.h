@@ -14,7 +14,8 @@
  * sent, whatever the library is in the middle of.
  *
  * Invariants. No event is reported after close. A helper never touches the caller's memory after close, except the
- * waker, which is not called any more either. sf_prod_kafka_destroy returns when the last helper has ended.
+ * waker, which is not called any more either. sf_prod_kafka_destroy returns when the last helper has ended, or never
+ * will.
  *
  * What librdkafka 2.0.2 does not have, and what stands in its place (docs/kafka-model.md lists traps as well):
  *
@@ -30,6 +31,7 @@
 #ifndef SF_PROD_KAFKA_H
 #define SF_PROD_KAFKA_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/io/kafka.h"
@@ -62,7 +64,10 @@ enum sf_status sf_prod_kafka_new(const struct sf_prod_kafka_config *config, stru
 struct sf_kafka sf_prod_kafka_handle(struct sf_prod_kafka *kafka);
 
 /* All clients must have been closed. Waits until their helpers have ended: milliseconds, and a few seconds where a
- * member leaves its group or a call into the library is under way while the broker is silent. */
-void sf_prod_kafka_destroy(struct sf_prod_kafka *kafka);
+ * member leaves its group or a call into the library is under way while the broker is silent. False: one is in a call
+ * that never ends (library 2.0.2: offsets that wait for a coordinator, once the connections are cut). It is left alone
+ * with all it needs, sends and logs nothing, and ends with the process, which should not unload anything under it:
+ * _exit. */
+bool sf_prod_kafka_destroy(struct sf_prod_kafka *kafka);
 
 #endif

@@ -6,6 +6,7 @@ void sf_prod_kafka_news_init(struct sf_prod_kafka_news *news, struct sf_prod_log
 {
     news->log = log;
     atomic_init(&news->is_away, false);
+    atomic_init(&news->is_session_silent, false);
 }
 
 static enum sf_prod_level level_of(int syslog_level)
@@ -29,6 +30,7 @@ void sf_prod_kafka_news_take(void *ctx, int level, const char *text)
 {
     struct sf_prod_kafka_news *news = ctx;
     if (is_about_other_clients(text)) level = 7;
+    if (strstr(text, "SESSTMOUT") != NULL) atomic_store(&news->is_session_silent, true);
     if (level > 4 || !is_about_connections(text)) {
         sf_prod_log_say(news->log, level_of(level), "kafka", text, NULL, 0);
         return;
@@ -44,4 +46,9 @@ void sf_prod_kafka_news_answered(struct sf_prod_kafka_news *news)
 {
     if (!atomic_load(&news->is_away) || !atomic_exchange(&news->is_away, false)) return;
     sf_prod_log_say(news->log, SF_PROD_INFO, "broker-back", "the broker answers again", NULL, 0);
+}
+
+bool sf_prod_kafka_news_take_silence(struct sf_prod_kafka_news *news)
+{
+    return atomic_exchange(&news->is_session_silent, false);
 }

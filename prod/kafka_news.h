@@ -15,6 +15,7 @@
 struct sf_prod_kafka_news {
     struct sf_prod_log *log;
     _Atomic bool is_away;
+    _Atomic bool is_session_silent;
 };
 
 void sf_prod_kafka_news_init(struct sf_prod_kafka_news *news, struct sf_prod_log *log);
@@ -22,5 +23,8 @@ void sf_prod_kafka_news_init(struct sf_prod_kafka_news *news, struct sf_prod_log
 void sf_prod_kafka_news_take(void *ctx, int level, const char *text);
 /* The broker has answered something. */
 void sf_prod_kafka_news_answered(struct sf_prod_kafka_news *news);
+/* Since it was asked last: did the member give its session up because the broker answered nothing for that long? False
+ * where the broker said itself that the member is out. */
+bool sf_prod_kafka_news_take_silence(struct sf_prod_kafka_news *news);
 
 #endif

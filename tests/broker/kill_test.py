@@ -155,6 +155,21 @@ class Rounds:
         time.sleep(this.down)
         self.world.broker.call("start")
 
+    def broker_minute(self, _):
+        """One process waits for it, and says so once."""
+        patient = self.current()
+        patient.wait_said("started", PROGRESS_S)
+        self.world.broker.call("stop")
+        time.sleep(60)
+        self.world.broker.call("start")
+        wait_until = time.monotonic() + PROGRESS_S
+        while patient.times_said("started") < 2 and patient.times_said("broker-back") < 1:
+            if time.monotonic() > wait_until or not patient.is_alive():
+                raise w.Failure(f"instance {patient.number} does not go on after the broker's minute")
+            time.sleep(0.1)
+        if patient.times_said("broker-away") != 1:
+            raise w.Failure(f"instance {patient.number} says broker-away {patient.times_said('broker-away')} times")
+
     def broker_freeze(self, this):
         self.world.broker.signal(signal.SIGSTOP)
         time.sleep(this.down)
@@ -248,6 +263,9 @@ def campaign_of(args, world, campaign):
             say(f"round {this.number:3} {time.monotonic() - began:5.1f} s, {reader.count:6} seen, "
                 f"instances {[i.number for i in world.instances]}{unasked}: {this}")
         return finish(world, rounds, campaign, feeder, journal)
+    except w.Failure:
+        world.write_stacks()
+        raise
     finally:
         feeder.is_over = True
         feeder.process.kill()

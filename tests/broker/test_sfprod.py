@@ -185,6 +185,23 @@ class Case(unittest.TestCase):
         self.check_each_window_once()
         self.assertEqual(len(process.messages("broker-away")), 1)
 
+    def test_a_broker_away_for_longer_than_the_session_is_waited_for_b14(self):
+        if BROKER.directory is None:
+            self.skipTest("the broker is not ours to kill")
+        self.make_topics()
+        self.feed(0, 100)
+        process = self.start(self.write_app(session=1500), "--print")
+        process.wait_for_rows(len(batch(self.orders)))
+        BROKER.script("kill")
+        process.wait_for("restart")
+        BROKER.script("start")
+        self.feed(130, 200)
+        process.wait_for("started")
+        process.wait_for_rows(len(batch(self.orders)))
+        self.assertEqual(process.stop(), 0)
+        self.check_each_window_once()
+        self.assertEqual(len(process.messages("broker-away")), 1)
+
 
 if __name__ == "__main__":
     if not BROKER.bootstrap:

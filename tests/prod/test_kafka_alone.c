@@ -10,7 +10,7 @@ static enum sf_status made_with(const char *name, const char *value, struct sf_e
     struct sf_prod_kafka_config config = {.settings = settings, .setting_count = 2};
     struct sf_prod_kafka *kafka;
     enum sf_status status = sf_prod_kafka_new(&config, &kafka, error);
-    if (status == SF_OK) sf_prod_kafka_destroy(kafka);
+    if (status == SF_OK) CHECK(sf_prod_kafka_destroy(kafka));
     return status;
 }
 
@@ -62,7 +62,7 @@ static void producer_closes_while_its_init_waits_for_a_broker(void **state)
     CHECK_EQ(sf_kafka_producer_open(sf_prod_kafka_handle(kafka), &config, &producer, &error), SF_OK);
     sf_producer_init(producer, 1);
     sf_producer_close(producer);
-    sf_prod_kafka_destroy(kafka);
+    CHECK(sf_prod_kafka_destroy(kafka));
 }
 
 static void plain_producer_closes_with_records_and_a_flush_pending(void **state)
@@ -81,7 +81,7 @@ static void plain_producer_closes_with_records_and_a_flush_pending(void **state)
     sf_producer_flush(producer, 1);
     CHECK_EQ(sf_producer_poll(producer, &event, 1), 0);
     sf_producer_close(producer);
-    sf_prod_kafka_destroy(kafka);
+    CHECK(sf_prod_kafka_destroy(kafka));
 }
 
 static void consumers_and_admin_close_with_everything_pending(void **state)
@@ -114,7 +114,7 @@ static void consumers_and_admin_close_with_everything_pending(void **state)
     sf_consumer_close(reader);
     sf_consumer_close(member);
     sf_admin_close(admin);
-    sf_prod_kafka_destroy(kafka);
+    CHECK(sf_prod_kafka_destroy(kafka));
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-"""The batch computation that the results are held against: what is in the input topic's log, windows of the whole of it,
-and the results as a reader reads them that is not ours (kcat, read-committed)."""
+"""The batch computation that the results are held against: what is in the input topic's log, windows of the whole of
+it, and the results as a reader reads them that is not ours (kcat, read-committed)."""
 import collections
 import json
 import subprocess

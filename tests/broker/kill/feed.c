@@ -1,6 +1,6 @@
 /*
- * feed BROKER TOPIC: what standard input says becomes records of TOPIC, each once and in order, however often the broker
- * goes away meanwhile. (kcat ends when the last broker is gone.)
+ * feed BROKER TOPIC: what standard input says becomes records of TOPIC, each once and in order, however often the
+ * broker goes away meanwhile. (kcat ends when the last broker is gone.)
  *
  *     partition TAB timestamp-ms TAB key TAB value LF
  *

@@ -22,6 +22,7 @@ FAULTS = {
     "broker-away": 1,  # stopped for some seconds
     "broker-freeze": 2,  # SIGSTOP: for less or more than the session
     "broker-and-kill": 2,  # both die
+    "broker-minute": 0,  # stopped for a minute: waited for, at the cost of an aborted epoch at most; only if asked for
 }
 
 # Which of a round's times a fault goes by, beside `at`.
@@ -37,7 +38,7 @@ class Round:
         draw = random.Random(f"{seed}/{number}")
         names = [f for f in (only or FAULTS) if has_broker or "broker" not in f]
         self.number = number
-        self.fault = draw.choices(names, [FAULTS[f] for f in names])[0]
+        self.fault = draw.choices(names, [max(FAULTS[f], 1 if only else 0) for f in names])[0]
         self.rate = draw.choice([200, 1000, 1000, 2500])  # records a second
         self.burst = draw.choice([0, 0, 0, 4000])  # records at once
         self.at = round(draw.uniform(0.0, 2.5), 2)  # when the fault begins

@@ -1,4 +1,4 @@
-"""The processes of the kill test: the broker, what feeds it, instances of sfprod, and a reader that sees results come."""
+"""The processes of the kill test: broker, feeder, instances of sfprod, and a reader that sees results come."""
 import json
 import os
 import random
@@ -14,7 +14,10 @@ APP = """application: {{id: {id}, guarantee: exactly-once}}
 stoatflow:
   session-timeout-ms: {session_ms}
   processing.lanes: {lanes}
-  commit-barrier: {{interval-ms: {interval_ms}, min-interval-ms: {interval_ms}, max-interval-ms: 1000, timeout-ms: 30000}}
+  commit-barrier.interval-ms: {interval_ms}
+  commit-barrier.min-interval-ms: {interval_ms}
+  commit-barrier.max-interval-ms: 1000
+  commit-barrier.timeout-ms: 30000
 {instance}
 kafka: {{bootstrap.servers: "{broker}"}}
 sources:
@@ -80,8 +83,8 @@ class Broker:
 
 
 class Feeder:
-    """Writes keyed records, out of order within the bound, at the current rate: `$.event_time` is the record's time too.
-    Partitions go on together in event time, 10 ms a record."""
+    """Writes keyed records, out of order within the bound, at the current rate: `$.event_time` is the record's time
+    too. Partitions go on together in event time, 10 ms a record."""
 
     STEP_MS = 10
 
@@ -199,9 +202,12 @@ class Instance:
     def is_alive(self):
         return self.process.poll() is None
 
-    def has_said(self, event):
+    def times_said(self, event):
         with open(self.log, encoding="utf-8", errors="replace") as file:
-            return f'"event":"{event}"' in file.read()
+            return file.read().count(f'"event":"{event}"')
+
+    def has_said(self, event):
+        return self.times_said(event) > 0
 
     def wait_said(self, event, seconds):
         wait_until(lambda: self.has_said(event) or not self.is_alive(), seconds,
@@ -269,6 +275,14 @@ class World:
     def wipe(self, name):
         if all(i.start["state"] != name for i in self.instances):
             shutil.rmtree(os.path.join(self.folder, "state-" + name), ignore_errors=True)
+
+    def write_stacks(self):
+        """Where the living ones stand, for whoever looks for why."""
+        for instance in self.instances:
+            if instance.is_alive() and shutil.which("gdb"):
+                with open(os.path.join(self.folder, f"stacks-{instance.number}"), "wb") as file:
+                    subprocess.run(["gdb", "-p", str(instance.process.pid), "-batch", "-ex", "thread apply all bt"],
+                                   stdout=file, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
 
     def end_all(self):
         for instance in self.instances:
