@@ -25,12 +25,13 @@ void sfi_oracle_begin_reading(struct sfi_oracle_instance *instance)
     instance->is_reading = true;
     forget_windows(oracle);
     instance->watermark = oracle->model.ring.newest.w;
-    instance->fixed = instance->committed = oracle->model.ring.newest.epoch;
     instance->fixed_us = -1;
-    sfi_oracle_lanes_reset(instance, instance->fixed);
     for (uint32_t i = 0; i < oracle->world.topology->step_count; i++)
         instance->base_counts[i] = oracle->model.steps[i].counts;
     if (!oracle->is_exactly_once && !is_first && !oracle->model.ring.is_flushed) oracle->is_loose = true;
+    instance->is_watermark_open = oracle->is_loose; /* stamps may be ahead of offsets (B10), or a former owner's */
+    instance->fixed = instance->committed = oracle->is_loose ? 0 : oracle->model.ring.newest.epoch;
+    sfi_oracle_lanes_reset(instance, instance->fixed);
 }
 
 static void on_watermark(void *ctx, int64_t value, enum sf_watermark_why why)
@@ -38,10 +39,11 @@ static void on_watermark(void *ctx, int64_t value, enum sf_watermark_why why)
     struct sfi_oracle_instance *instance = ctx;
     (void)why;
     if (instance->is_former) return;
-    if (value < instance->watermark)
+    if (value < instance->watermark && !instance->is_watermark_open)
         sfi_oracle_say_epoch(instance->oracle, "X1", instance->fixed + 1, "global watermark, not below",
                              instance->watermark, value);
     instance->watermark = value;
+    instance->is_watermark_open = false;
 }
 
 /* The engine believes that `epoch` has committed. */
@@ -70,7 +72,7 @@ static void on_fell_back(void *ctx, uint64_t epoch)
     instance->fixed = instance->committed = epoch;
     instance->fixed_us = -1;
     instance->watermark = oracle->model.ring.newest.w;
-    if (!oracle->is_exactly_once) oracle->is_loose = true;
+    if (!oracle->is_exactly_once) oracle->is_loose = instance->is_watermark_open = true;
 }
 
 static const struct sf_observer *oracle_started(void *state, const struct sf_driver_instance *info)

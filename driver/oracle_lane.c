@@ -168,10 +168,10 @@ void sfi_oracle_fixed(void *ctx, const struct sf_cut *cut)
     if (instance->fixed != instance->committed)
         sfi_oracle_say_epoch(oracle, "X11", cut->epoch, "is fixed after this epoch has committed (B1)",
                              (int64_t)instance->fixed, (int64_t)instance->committed);
-    if (cut->epoch <= instance->fixed)
+    if (cut->epoch <= instance->fixed && !oracle->is_loose)
         sfi_oracle_say_epoch(oracle, "X11", cut->epoch, "epochs rise (B12): at least", (int64_t)instance->fixed + 1,
                              (int64_t)cut->epoch);
-    if (cut->stamp != instance->watermark)
+    if (cut->stamp != instance->watermark && !instance->is_watermark_open)
         sfi_oracle_say_epoch(oracle, "X2", cut->epoch, "stamp (B4)", instance->watermark, cut->stamp);
     if (cut->offset_count == 0) sfi_oracle_say_epoch(oracle, "X8", cut->epoch, "offsets in the cut (B14)", 1, 0);
     check_cadence(instance, cut, now_us);

@@ -448,7 +448,9 @@ void sfi_oracle_dispatched(void *ctx, uint64_t epoch_number, const struct sf_ref
     struct sfi_oracle_instance *instance = ctx;
     struct sfi_oracle *oracle = instance->oracle;
     if (oracle->is_broken || instance->is_former) return;
-    if (watermark != instance->watermark && !oracle->is_loose) /* loose: stamps may be ahead of offsets (B10) */
+    if (instance->is_watermark_open) instance->watermark = watermark;
+    instance->is_watermark_open = false;
+    if (watermark != instance->watermark)
         sfi_oracle_say_epoch(oracle, "X1", epoch_number, "watermark that travels with dispatched records (G3)",
                              instance->watermark, watermark);
     struct sfi_oracle_epoch *epoch = sfi_oracle_epoch_get(instance, epoch_number);

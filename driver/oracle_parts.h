@@ -172,7 +172,7 @@ struct sfi_oracle_instance {
     uint64_t fixed;             /* newest barrier; 0: none in this run */
     int64_t fixed_us;
     uint64_t committed;         /* newest epoch decided to be this instance's, or its start's cut */
-    bool has_watermark;
+    bool is_watermark_open;     /* at-least-once after a crash: what it resumes from is not known */
     int64_t watermark;          /* last emitted */
     struct sf_step_counts *base_counts; /* the model's when it began to read (M6) */
     bool is_count_due;          /* commit has published: compare counters after this step */

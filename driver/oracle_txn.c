@@ -336,34 +336,26 @@ static void check_offset(struct sfi_oracle *oracle, struct sfi_oracle_partition 
     partition->has_committed = true;
 }
 
+static struct sf_tp tp_of(const struct sfi_oracle_instance *instance, const struct sf_cut_offset *offset)
+{
+    const char *name = sf_kafka_topic_name(instance->info.kafka, offset->tp.topic);
+    return (struct sf_tp){sf_sim_kafka_topic(instance->oracle->world.broker, name), offset->tp.partition};
+}
+
 /* At-least-once: an epoch is committed when all offsets of its cut are. */
 static void commit_by_offsets(struct sfi_oracle *oracle)
 {
     struct sfi_oracle_instance *instance = oracle->reader;
     struct sfi_oracle_epoch *epoch = instance != NULL ? instance->epochs : NULL;
+    const char *group = oracle->world.topology->application_id;
     if (epoch == NULL || !epoch->is_fixed) return;
     for (uint32_t i = 0; i < epoch->offset_count; i++) {
-        struct sf_tp tp = {sf_sim_kafka_topic(oracle->world.broker,
-                                              sf_kafka_topic_name(instance->info.kafka, epoch->offsets[i].tp.topic)),
-                           epoch->offsets[i].tp.partition};
-        if (sf_sim_kafka_committed(oracle->world.broker, oracle->world.topology->application_id, tp).offset !=
-            epoch->offsets[i].offset)
-            return;
+        struct sf_tp tp = tp_of(instance, &epoch->offsets[i]);
+        if (sf_sim_kafka_committed(oracle->world.broker, group, tp).offset != epoch->offsets[i].offset) return;
     }
     struct sfi_oracle_txn *txn = sfi_oracle_txn_get(oracle, 0);
-    struct sf_cut_offset *offsets = epoch->offsets; /* gone with the epoch */
-    uint32_t count = epoch->offset_count;
-    epoch->offsets = NULL;
-    epoch->offset_count = 0;
     sfi_oracle_commit(oracle, instance, epoch, txn);
     sfi_oracle_txn_drop(oracle, txn);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t p;
-        struct sfi_oracle_partition *partition = sfi_oracle_partition_get(instance, offsets[i].tp, &p);
-        partition->committed = offsets[i].offset;
-        partition->has_committed = true;
-    }
-    sf_free(oracle->alloc, offsets, count * sizeof *offsets);
 }
 
 void sfi_oracle_offset_committed(void *ctx, const char *group, struct sf_tp tp, int64_t offset,

@@ -154,6 +154,8 @@ static void seal_frontiers(struct sf_flow *flow)
 bool sf_flow_seal(struct sf_flow *flow, uint32_t budget, uint32_t *used_out)
 {
     uint32_t used = 0;
+    *used_out = 0;
+    if (flow->is_sealed) return sf_flow_drain(flow);
     if (flow->commit.flags == SF_OUT_RESULTS) sf_outbox_close_block(&flow->commit, SF_OUT_CHANGES);
     for (; flow->seal_rank < flow->step_count; flow->seal_rank++) {
         struct sf_flow_step *step = &flow->steps[flow->seal_rank];
@@ -171,7 +173,8 @@ bool sf_flow_seal(struct sf_flow *flow, uint32_t budget, uint32_t *used_out)
     sf_outbox_close_block(&flow->commit, SF_OUT_RESULTS);
     flow->seal_rank = 0;
     *used_out = used;
-    return true;
+    flow->is_sealed = true;
+    return sf_flow_drain(flow); /* what spilled stands before CROSSED, too (B6) */
 }
 
 /* ------------------------------------------------------------------ epochs */
@@ -196,6 +199,7 @@ const struct sf_lane_counts *sf_flow_rotate(struct sf_flow *flow, uint64_t epoch
         if (flow->steps[rank].store != NULL) sf_window_store_rotate(flow->steps[rank].store, epoch);
     sf_flow_set_floors(flow, ring);
     flow->pass_results = 0;
+    flow->is_sealed = false;
     flow->is_sink_written = false;
     return &flow->frozen;
 }
@@ -233,6 +237,7 @@ void sf_flow_fall_back(struct sf_flow *flow, uint64_t cut, uint64_t epoch, uint3
     flow->pass_results = 0;
     flow->seal_rank = 0;
     flow->is_seal_begun = false;
+    flow->is_sealed = false;
     flow->is_sink_written = false;
     sf_flow_set_floors(flow, ring);
 }

@@ -88,6 +88,7 @@ struct sf_flow {
     uint64_t pass_results;
     uint32_t seal_rank;
     bool is_seal_begun;
+    bool is_sealed;         /* all is encoded; what has spilled is still to go */
 };
 
 /* False where an expression does not compile (the loader checks, so only for topologies made by hand). */

@@ -27,7 +27,7 @@
 #define SF_WORK_RESULTS 1u /* results were emitted or are due (B3) */
 #define SF_WORK_MEMORY 2u  /* the lane's share of uncommitted-bytes-max is used up (L5) */
 
-/* flags of STOP */
+/* flags of STOP, and of the STOPPED that answers it */
 #define SF_STOP_FOR_GOOD 1u /* answer STOPPED and be done; msg.epoch: the newest that is committed */
 
 /* flags of RESET */

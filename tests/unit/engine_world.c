@@ -11,6 +11,7 @@ static void on_ended(void *ctx, enum sf_end end, const struct sf_error *error)
 {
     struct engine_world *w = ctx;
     w->has_ended = true;
+    w->tasks_at_end = sf_sim_sched_task_count(w->sched);
     w->end = end;
     w->error = *error;
 }

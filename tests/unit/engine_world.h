@@ -25,6 +25,7 @@ struct engine_world {
     bool has_ended;
     enum sf_end end;
     struct sf_error error;
+    uint32_t tasks_at_end; /* the engine's own included */
     /* crash at a note: the instance dies when this one is written for the n-th time */
     int crash_code; /* -1: none */
     int64_t crash_epoch;

@@ -128,6 +128,67 @@ static void what_waits_for_a_new_session_does_not_get_into_it_b9(void **state)
     for (uint64_t seed = 1; seed <= 12; seed++) lose_a_session_amid_rows(seed);
 }
 
+static const char small_app[] = "application: {id: counts}\n"
+                                "stoatflow: {output.buffer-bytes: 65536, watermark.idleness-timeout-ms: 0}\n"
+                                "sources: {in: {topic: in, key: string, value: json}}\n"
+                                "streams:\n"
+                                "  - {name: slow, from: in, window: {tumbling: 10s}, aggregate: {n: count}}\n"
+                                "sinks: [{from: slow, topic: out}]\n";
+
+static uint32_t count_rows(struct engine_world *w, const char *topic)
+{
+    struct sf_tp tp = {.topic = sf_sim_kafka_topic(w->broker, topic), .partition = 0};
+    int64_t stable = sf_sim_kafka_log_end(w->broker, tp, SF_LOG_STABLE_END), offset = 0;
+    struct sf_sim_kafka_entry entry;
+    uint32_t count = 0;
+    while (sf_sim_kafka_log_next(w->broker, tp, &offset, &entry) && entry.offset < stable)
+        count += !entry.is_control && entry.state == SF_SIM_KAFKA_COMMITTED;
+    return count;
+}
+
+/* Changes that found no credit wait in the lane: the lane has not crossed before they are gone. Four blocks of rows use
+ * up the credit while commit does not get to run; the change behind them has none. */
+static void a_crossing_waits_for_changes_without_credit_b6(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, small_app, 1, 1, 0);
+    int64_t now = w.world.mono_us;
+    sf_sim_sched_hold(w.sched, 0, "commit", now, now + 10000);
+    for (int64_t ms = 1; ms <= 4; ms++) {
+        engine_world_append(&w, 0, "a", 10, "1");
+        engine_world_at(&w, ms);
+    }
+    engine_world_barrier(&w);
+    engine_world_at(&w, 20);
+    CHECK_EQ(sf_engine_epoch(w.engine), 1);
+    CHECK_EQ(count_rows(&w, "counts-slow-changelog"), 1);
+    engine_world_deinit(&w);
+}
+
+/* Who has stopped for a fall-back answers again when the end comes: a lane that does not run is still waited for. */
+static void the_end_waits_for_a_task_that_a_fall_back_waited_for_b9(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, small_app, 1, 1, 1);
+    engine_world_append(&w, 0, "a", 10, "1");
+    engine_world_at(&w, 1);
+    int64_t now = w.world.mono_us;
+    sf_sim_sched_hold(w.sched, 0, "lane 0.0", now, now + 5000000);
+    CHECK(sf_sim_kafka_txn_timeout(w.broker, "counts"));
+    sf_engine_fix(w.engine);
+    engine_world_at(&w, 1000);
+    CHECK(sf_sim_kafka_group_expel(w.broker, "counts", 1000));
+    engine_world_at(&w, 4000);
+    CHECK(!w.has_ended);
+    engine_world_at(&w, 30000);
+    CHECK(w.has_ended);
+    CHECK_EQ(w.end, SF_END_FENCED);
+    CHECK_EQ(w.tasks_at_end, 1);
+    engine_world_deinit(&w);
+}
+
 static void a_former_owner_stops_fenced_and_writes_nothing_more_b14(void **state)
 {
     (void)state;
@@ -284,6 +345,8 @@ int main(void)
         cmocka_unit_test(lost_answers_to_offsets_and_init_are_survived),
         cmocka_unit_test(a_transaction_that_the_coordinator_timed_out_is_run_again_case_80),
         cmocka_unit_test(what_waits_for_a_new_session_does_not_get_into_it_b9),
+        cmocka_unit_test(a_crossing_waits_for_changes_without_credit_b6),
+        cmocka_unit_test(the_end_waits_for_a_task_that_a_fall_back_waited_for_b9),
         cmocka_unit_test(a_former_owner_stops_fenced_and_writes_nothing_more_b14),
         cmocka_unit_test(a_store_that_another_process_holds_is_done_without),
         cmocka_unit_test(rows_come_from_the_local_store_and_the_rest_from_the_changelog_k4),
