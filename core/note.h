@@ -46,6 +46,7 @@ enum sf_note_level { SF_NOTE_POINT, SF_NOTE_DEBUG, SF_NOTE_INFO, SF_NOTE_WARNING
     X(SF_NOTE_LONG_WAIT, SF_NOTE_WARNING, "long-wait", "waiting for {p} for {0} ms: it has records to fetch")       \
     X(SF_NOTE_UNAVAILABLE, SF_NOTE_WARNING, "unavailable", "{p} cannot be read for now")                            \
     X(SF_NOTE_AVAILABLE, SF_NOTE_INFO, "available", "{p} can be read again")                                        \
+    X(SF_NOTE_PARTITION_FOUND, SF_NOTE_INFO, "partition-found", "{p} is new, read from offset {0}")                 \
     X(SF_NOTE_OFFSET_GAP, SF_NOTE_WARNING, "offset-gap", "{p}: committed offset {0}, log starts at {1}")            \
     X(SF_NOTE_SECONDS, SF_NOTE_WARNING, "seconds", "{p} offset {0}: time in January 1970; are these seconds?")      \
     X(SF_NOTE_STORE_TRUNCATED, SF_NOTE_WARNING, "store-truncated",                                                  \

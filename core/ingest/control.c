@@ -102,6 +102,10 @@ static void from_engine(struct sf_ingest *ingest, const struct sf_msg *msg)
         if (ingest->fixes_owed == 0) ingest->fix_seen = ingest->now;
         ingest->fixes_owed++;
         break;
+    case SF_MSG_GROW:
+        assert(ingest->growth == NULL);
+        ingest->growth = msg->ptr;
+        break;
     default: assert(false); /* the engine sends ingest nothing else */
     }
 }

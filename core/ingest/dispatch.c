@@ -110,7 +110,7 @@ static void show(struct sf_ingest *ingest, const struct sf_ref *ref, struct sf_t
 }
 
 /* The head of `p` goes to its lane (L2). False: the lane has no room, nothing has happened. */
-static bool send_head(struct sf_ingest *ingest, struct sfi_partition *p, uint32_t i)
+static bool send_head(struct sf_ingest *ingest, struct sfi_partition *p)
 {
     const struct sf_record *record = p->head;
     uint64_t hash = record->key.data != NULL ? sf_hash64(record->key.data, record->key.len) : p->null_key_hash;
@@ -129,7 +129,7 @@ static bool send_head(struct sf_ingest *ingest, struct sfi_partition *p, uint32_
     }
     struct sf_ref *ref = sf_run_refs(block) + block->count;
     *ref = (struct sf_ref){
-        .record = record, .hash = hash, .ts_ms = p->head_ts, .partition = i, .source = p->source};
+        .record = record, .hash = hash, .ts_ms = p->head_ts, .partition = p->number, .source = p->source};
     block->count++;
     if (ingest->config.observer != NULL) show(ingest, ref, p->tp);
     ingest->bytes += record->key.len + record->value.len + SFI_RECORD_OVERHEAD;
@@ -153,7 +153,7 @@ bool sfi_is_memory_full(const struct sf_ingest *ingest)
            ingest->bytes + ingest->committing_bytes >= sfi_topology(ingest)->settings.uncommitted_bytes_max;
 }
 
-static int64_t order_key(const struct sf_ingest *ingest, const struct sfi_partition *p)
+int64_t sfi_order_key(const struct sf_ingest *ingest, const struct sfi_partition *p)
 {
     return ingest->is_ordered ? p->head_ts : (int64_t)sf_buffer_span(&p->buffer)->arrival;
 }
@@ -173,7 +173,7 @@ static uint32_t serve_run(struct sf_ingest *ingest, const struct sf_step *step, 
             ingest->stall = SFI_STALL_MEMORY;
             break;
         }
-        if (!send_head(ingest, p, i)) {
+        if (!send_head(ingest, p)) {
             ingest->stall = SFI_STALL_CREDIT;
             break;
         }
@@ -187,13 +187,13 @@ static uint32_t serve_run(struct sf_ingest *ingest, const struct sf_step *step, 
         if (p->head == NULL || ingest->has_failed) break;
         if (used == budget || !sfi_has_note_room(step)) ingest->stall = SFI_STALL_BUDGET;
     } while (ingest->stall == SFI_STALL_NONE &&
-             sf_heap_before((struct sf_heap_item){.key = order_key(ingest, p), .id = i}, limit));
+             sf_heap_before((struct sf_heap_item){.key = sfi_order_key(ingest, p), .id = i}, limit));
     if (used > 0) touch(ingest, p, i);
     if (p->head == NULL) {
         sf_heap_remove(&ingest->order, i);
         sfi_update_wait(ingest, i);
     } else {
-        sf_heap_put(&ingest->order, i, order_key(ingest, p));
+        sf_heap_put(&ingest->order, i, sfi_order_key(ingest, p));
     }
     return used;
 }

@@ -1,6 +1,16 @@
 /* The step: time that passed, control, poll, dispatch, tick, barrier; and when to run again. */
 #include "core/ingest/task.h"
 
+void sfi_join(struct sf_ingest *ingest, uint32_t i)
+{
+    const struct sf_settings *settings = &sfi_topology(ingest)->settings;
+    int64_t own_ms = sfi_topology(ingest)->sources[ingest->partitions[i].source].watermark.idleness_ms;
+    int64_t timeout_ms = own_ms != SF_SPAN_NONE ? own_ms : settings->idleness_timeout_ms;
+    struct sf_generator generator = ingest->tracker.parts[i].generator;
+    sf_tracker_join(&ingest->tracker, i, generator, sfi_us(timeout_ms), ingest->now);
+    sfi_update_wait(ingest, i);
+}
+
 /* Partitions count from now (G4), with what their generators resume from (S1). */
 static void start(struct sf_ingest *ingest, const struct sf_step *step)
 {
@@ -9,13 +19,7 @@ static void start(struct sf_ingest *ingest, const struct sf_step *step)
     ingest->stepped_at = step->now;
     sf_cadence_init(&ingest->cadence, settings, step->now);
     sf_tracker_run(&ingest->tracker, step->now, false);
-    for (uint32_t i = 0; i < ingest->partition_count; i++) {
-        int64_t own_ms = sfi_topology(ingest)->sources[ingest->partitions[i].source].watermark.idleness_ms;
-        int64_t timeout_ms = own_ms != SF_SPAN_NONE ? own_ms : settings->idleness_timeout_ms;
-        struct sf_generator generator = ingest->tracker.parts[i].generator;
-        sf_tracker_join(&ingest->tracker, i, generator, sfi_us(timeout_ms), step->now);
-        sfi_update_wait(ingest, i);
-    }
+    for (uint32_t i = 0; i < ingest->partition_count; i++) sfi_join(ingest, i);
     sfi_emit(ingest, step, SF_WATERMARK_POLL);
 }
 
@@ -123,6 +127,7 @@ static uint32_t work(struct sf_ingest *ingest, const struct sf_step *step, uint3
     bool was_waiting = ingest->stall == SFI_STALL_WAIT;
     bool is_reading = !ingest->is_finishing && !ingest->has_failed;
     uint32_t used = 0;
+    if (ingest->growth != NULL && is_reading && ingest->committing == 0) sfi_grow(ingest, step);
     bool is_dispatch_first = ingest->is_dispatch_owed, is_poll_cut = false;
     ingest->is_dispatch_owed = false;
     if (is_reading && !is_dispatch_first) used += sfi_poll(ingest, step, budget, &is_poll_cut);

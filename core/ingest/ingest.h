@@ -34,6 +34,12 @@ struct sf_ingest_partition {
     int64_t time_max;    /* committed partition time (K7), SF_TIME_UNSET if unknown */
 };
 
+/* Partitions found while running, of one source, by partition (G4). Numbered on from those before, in this order. */
+struct sf_ingest_growth {
+    const struct sf_ingest_partition *partitions;
+    uint32_t count;
+};
+
 struct sf_ingest_config {
     const struct sf_topology *topology; /* borrowed, as all pointers here, until destroy */
     const struct sf_plan *plan;

@@ -20,7 +20,7 @@ static struct sf_generator generator_of(const struct sf_topology *topology, cons
     return sf_generator_make(kind_of(source->watermark.strategy), bound_ms, time_max);
 }
 
-static bool comes_before(struct sf_kafka kafka, struct sf_tp a, struct sf_tp b)
+bool sfi_comes_before(struct sf_kafka kafka, struct sf_tp a, struct sf_tp b)
 {
     if (a.topic == b.topic) return a.partition < b.partition;
     return strcmp(sf_kafka_topic_name(kafka, a.topic), sf_kafka_topic_name(kafka, b.topic)) < 0;
@@ -37,7 +37,7 @@ static void sort_partitions(const struct sf_ingest_config *config, uint32_t *ord
             uint32_t a = from, b = middle;
             for (uint32_t k = from; k < end; k++) {
                 bool is_b = a == middle ||
-                            (b < end && comes_before(config->kafka, config->partitions[order[b]].tp,
+                            (b < end && sfi_comes_before(config->kafka, config->partitions[order[b]].tp,
                                                      config->partitions[order[a]].tp));
                 spare[k] = is_b ? order[b] : order[a];
                 if (is_b) b++;
@@ -48,6 +48,25 @@ static void sort_partitions(const struct sf_ingest_config *config, uint32_t *ord
     }
 }
 
+void sfi_take_partition(struct sf_ingest *ingest, uint32_t i, const struct sf_ingest_partition *from, uint32_t number)
+{
+    const struct sf_ingest_config *config = &ingest->config;
+    struct sfi_partition *p = &ingest->partitions[i];
+    assert(from->offset >= 0 && from->tp.partition >= 0 && from->source < config->topology->source_count);
+    uint8_t name[4] = {(uint8_t)(from->tp.partition >> 24), (uint8_t)(from->tp.partition >> 16),
+                       (uint8_t)(from->tp.partition >> 8), (uint8_t)from->tp.partition};
+    p->tp = from->tp;
+    p->number = number;
+    p->source = from->source;
+    p->null_key_hash = sf_hash64(name, sizeof name);
+    p->lane_first = config->plan->sources[from->source].sub * config->lane_count;
+    p->position = p->fixed = p->committed = from->offset;
+    p->fixed_time = p->committed_time = from->time_max;
+    p->delivered_wall_ms = SF_TIME_UNSET;
+    ingest->tracker.parts[i].generator =
+        generator_of(config->topology, &config->topology->sources[from->source], from->time_max);
+}
+
 static void take_partitions(struct sf_ingest *ingest)
 {
     const struct sf_ingest_config *config = &ingest->config;
@@ -55,28 +74,22 @@ static void take_partitions(struct sf_ingest *ingest)
     uint32_t *order = sf_calloc(config->alloc, 2 * (size_t)count, sizeof *order);
     for (uint32_t i = 0; i < count; i++) order[i] = i;
     sort_partitions(config, order, order + count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct sf_ingest_partition *from = &config->partitions[order[i]];
-        struct sfi_partition *p = &ingest->partitions[i];
-        assert(from->offset >= 0 && from->tp.partition >= 0 && from->source < config->topology->source_count);
-        uint8_t number[4] = {(uint8_t)(from->tp.partition >> 24), (uint8_t)(from->tp.partition >> 16),
-                             (uint8_t)(from->tp.partition >> 8), (uint8_t)from->tp.partition};
-        p->tp = from->tp;
-        p->source = from->source;
-        p->null_key_hash = sf_hash64(number, sizeof number);
-        p->lane_first = config->plan->sources[from->source].sub * config->lane_count;
-        p->position = p->fixed = p->committed = from->offset;
-        p->fixed_time = p->committed_time = from->time_max;
-        p->delivered_wall_ms = SF_TIME_UNSET;
-        ingest->tracker.parts[i].generator =
-            generator_of(config->topology, &config->topology->sources[from->source], from->time_max);
-    }
+    for (uint32_t i = 0; i < count; i++) sfi_take_partition(ingest, i, &config->partitions[order[i]], i);
     sf_cfree(config->alloc, order, 2 * (size_t)count, sizeof *order);
 }
 
-/* Where the partitions of each topic stand. */
-static void take_topics(struct sf_ingest *ingest)
+void sfi_assign(struct sf_ingest *ingest, struct sfi_partition *p)
 {
+    const struct sf_observer *observer = ingest->config.observer;
+    p->generation = sf_consumer_add(ingest->consumer, p->tp, p->committed);
+    if (observer != NULL && observer->assigned != NULL)
+        observer->assigned(observer->ctx, p->tp, p->committed, p->committed_time);
+}
+
+void sfi_list_topics(struct sf_ingest *ingest)
+{
+    sf_cfree(ingest->config.alloc, ingest->topics, ingest->topic_count, sizeof *ingest->topics);
+    ingest->topic_count = 0;
     for (uint32_t i = 0; i < ingest->partition_count; i++) {
         uint32_t topic = ingest->partitions[i].tp.topic;
         if (topic >= ingest->topic_count) ingest->topic_count = topic + 1;
@@ -183,15 +196,9 @@ struct sf_ingest *sf_ingest_new(const struct sf_ingest_config *config, struct sf
     sf_held_pool_init(&ingest->held, config->alloc, ingest->consumer);
     take_memory(ingest);
     take_partitions(ingest);
-    take_topics(ingest);
+    sfi_list_topics(ingest);
     take_lanes(ingest);
-    for (uint32_t i = 0; i < ingest->partition_count; i++) {
-        struct sfi_partition *p = &ingest->partitions[i];
-        p->generation = sf_consumer_add(ingest->consumer, p->tp, p->committed);
-        const struct sf_observer *observer = config->observer;
-        if (observer != NULL && observer->assigned != NULL)
-            observer->assigned(observer->ctx, p->tp, p->committed, p->committed_time);
-    }
+    for (uint32_t i = 0; i < ingest->partition_count; i++) sfi_assign(ingest, &ingest->partitions[i]);
     *task = (struct sf_task){.name = "ingest",
                              .step = sfi_step,
                              .self = ingest,

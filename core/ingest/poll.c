@@ -167,8 +167,7 @@ static void take_batch(struct sf_ingest *ingest, const struct sf_step *step, uin
     if (was_empty && p->head != NULL) {
         p->delivered_wall_ms = ingest->wall.ms;
         sf_tracker_reach(&ingest->tracker, i, p->head_time, ingest->now);
-        sf_heap_put(&ingest->order, i,
-                    ingest->is_ordered ? p->head_ts : (int64_t)sf_buffer_span(&p->buffer)->arrival);
+        sf_heap_put(&ingest->order, i, sfi_order_key(ingest, p));
     }
     set_lag(ingest, i, is_known, is_caught_up);
     pause_if_full(ingest, i);

@@ -7,6 +7,7 @@
  *     poll.c      consumer events, buffers, lag, pauses; heads are judged
  *     dispatch.c  records to lanes; batches that come back
  *     barrier.c   what makes one due, fixing it, its commit
+ *     grow.c      partitions found while running (G4)
  *     view.c      what an operator sees
  *
  * Positions of a partition:
@@ -50,6 +51,7 @@ struct sfi_partition {
     int64_t head_time;            /* what the generator will see (T5) */
     struct sf_buffer buffer;
     uint64_t null_key_hash;
+    uint32_t number;              /* what lanes know it by: as it came, where ours follow D2's order */
     uint32_t source;
     uint32_t lane_first;          /* of its sub-topology */
     bool is_touched;              /* on the list of those served in this dispatch batch */
@@ -193,6 +195,7 @@ struct sf_ingest {
     bool is_final_fixed;
     bool is_stopped;            /* STOP came, RESET did not yet */
     bool is_stopped_for_good;
+    const struct sf_ingest_growth *growth; /* partitions to take at the next chance; the engine's until GROWN */
     bool has_failed;            /* FAULT was sent: nothing is dispatched or fixed any more */
     struct sf_failure failure;
 };
@@ -231,6 +234,21 @@ static inline void sfi_set_moved(struct sf_ingest *ingest, uint32_t i)
 /* ingest.c: the task's step. */
 struct sf_step_result sfi_step(void *self, const struct sf_step *step);
 
+/* life.c */
+bool sfi_comes_before(struct sf_kafka kafka, struct sf_tp a, struct sf_tp b);
+/* Partition `i` as `from` says; nothing is read yet. */
+void sfi_take_partition(struct sf_ingest *ingest, uint32_t i, const struct sf_ingest_partition *from, uint32_t number);
+/* Where the partitions of each topic stand. */
+void sfi_list_topics(struct sf_ingest *ingest);
+/* Read it from its committed position on, and say so. */
+void sfi_assign(struct sf_ingest *ingest, struct sfi_partition *partition);
+
+/* ingest.c: it counts from now on (G4). */
+void sfi_join(struct sf_ingest *ingest, uint32_t i);
+
+/* grow.c: takes the partitions of ingest->growth. No barrier is under way, no dispatch batch begun. */
+void sfi_grow(struct sf_ingest *ingest, const struct sf_step *step);
+
 /* control.c: messages, at most `budget`; units used. */
 uint32_t sfi_control(struct sf_ingest *ingest, const struct sf_step *step, uint32_t budget);
 /* Tells the engine, once, and stops (M5, T4, S7); ingest->failure is filled. */
@@ -252,6 +270,8 @@ uint32_t sfi_find(const struct sf_ingest *ingest, struct sf_tp tp);
 
 /* dispatch.c */
 uint32_t sfi_dispatch(struct sf_ingest *ingest, const struct sf_step *step, uint32_t budget);
+/* What heads are ordered by: event time (D2), or arrival (D4). */
+int64_t sfi_order_key(const struct sf_ingest *ingest, const struct sfi_partition *partition);
 /* Takes back blocks that lanes are done with, and lets go of their batches. */
 void sfi_collect(struct sf_ingest *ingest);
 void sfi_lane_init(struct sf_ingest *ingest, struct sfi_lane *lane, struct sf_edge *edge);

@@ -15,6 +15,31 @@ void sf_wait_deinit(struct sf_wait *wait)
     wait->parts = NULL;
 }
 
+static uint32_t mapped(uint32_t i, const uint32_t *map)
+{
+    return i == SF_WAIT_NONE ? SF_WAIT_NONE : map[i];
+}
+
+void sf_wait_grow(struct sf_wait *wait, uint32_t count, const uint32_t *map)
+{
+    struct sf_wait_part *parts = sf_calloc(wait->alloc, count, sizeof *parts);
+    for (uint32_t i = 0; i < wait->count; i++) {
+        struct sf_wait_part *part = &parts[map[i]];
+        *part = wait->parts[i];
+        if (part->class_ == SF_WAIT_NOT) continue;
+        part->next = mapped(part->next, map);
+        part->prev = mapped(part->prev, map);
+    }
+    struct sf_wait_list *lists[] = {&wait->lag, &wait->timed};
+    for (uint32_t k = 0; k < 2; k++) {
+        lists[k]->first = mapped(lists[k]->first, map);
+        lists[k]->last = mapped(lists[k]->last, map);
+    }
+    sf_cfree(wait->alloc, wait->parts, wait->count, sizeof *parts);
+    wait->parts = parts;
+    wait->count = count;
+}
+
 static struct sf_wait_list *list_of(struct sf_wait *wait, enum sf_wait_class class_)
 {
     return class_ == SF_WAIT_LAG ? &wait->lag : &wait->timed;

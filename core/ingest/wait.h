@@ -57,6 +57,9 @@ struct sf_wait {
 void sf_wait_init(struct sf_wait *wait, struct sf_alloc alloc, uint32_t count, int64_t idle_ms_max);
 void sf_wait_deinit(struct sf_wait *wait);
 
+/* Room for `count` partitions; the one that was `i` is map[i]. The new ones are not waited for until an update. */
+void sf_wait_grow(struct sf_wait *wait, uint32_t count, const uint32_t *map);
+
 /* Something of partition `i` has changed. */
 void sf_wait_update(struct sf_wait *wait, uint32_t i, struct sf_wait_state state, struct sf_mono_ts now);
 /* The partition that dispatch waits for the longest, SF_WAIT_NONE if it may go on. Lets run out what has. */

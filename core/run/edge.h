@@ -55,7 +55,9 @@ enum sf_msg_kind {
     SF_MSG_FINISH,    /* host -> engine -> ingest: graceful stop: a final barrier with flush (S4) */
     SF_MSG_FIX,       /* driver -> ingest: fix a barrier now (scenarios that list their barriers) */
     SF_MSG_SESSION,   /* engine -> commit: SF_SESSION_…; commit -> engine: done, value: status */
-    SF_MSG_OWNER      /* commit -> engine: flags: SF_OWNER_… */
+    SF_MSG_OWNER,     /* commit -> engine: flags: SF_OWNER_… */
+    SF_MSG_GROW,      /* engine -> ingest: ptr: struct sf_ingest_growth, the engine's until GROWN */
+    SF_MSG_GROWN      /* ingest -> engine: the partitions of GROW are read */
 };
 
 struct sf_block {

@@ -71,6 +71,7 @@ static void take(struct sf_engine *engine, const struct sf_step *step, const str
     case SF_MSG_COMMITTED: on_committed(engine, step, msg); break;
     case SF_MSG_STOPPED: sfi_on_stopped(engine, step, msg); break;
     case SF_MSG_RESUMED: sfi_on_resumed(engine, step); break;
+    case SF_MSG_GROWN: sfi_on_grown(engine); break;
     case SF_MSG_FINISH: engine->is_finish_wanted = true; break;
     case SF_MSG_RUN:
     case SF_MSG_RECORDS:
@@ -83,6 +84,7 @@ static void take(struct sf_engine *engine, const struct sf_step *step, const str
     case SF_MSG_STOP:
     case SF_MSG_RESET:
     case SF_MSG_FIX:
+    case SF_MSG_GROW:
     default: assert(false); break;
     }
 }
@@ -136,6 +138,7 @@ static struct sf_step_result engine_step(void *self, const struct sf_step *step)
     if (!engine->is_ending && used < step->budget && sf_notes_has_room(step->notes, 4)) {
         if (engine->start != SFI_START_DONE) has_moved = sfi_start_step(engine, step);
         if (!engine->is_ending) has_moved = sfi_recover_step(engine, step) || has_moved;
+        if (!engine->is_ending) has_moved = sfi_grow_step(engine, step) || has_moved;
         if (!engine->is_ending) has_moved = follow_finish(engine, step) || has_moved;
         if (has_moved) used++;
     }
@@ -144,6 +147,7 @@ static struct sf_step_result engine_step(void *self, const struct sf_step *step)
         if (engine->stopped_count < engine->stopping_count && is_late) engine->end = SF_END_STUCK;
         if (engine->stopped_count >= engine->stopping_count || is_late) {
             sfi_start_release(engine);
+            sfi_grow_release(engine);
             finish_end(engine);
             return (struct sf_step_result){.next = SF_NEXT_DONE, .used = used};
         }
@@ -208,6 +212,7 @@ void sf_engine_destroy(struct sf_engine *engine)
     struct sf_alloc alloc = engine->config.alloc;
     const struct sf_topology *topology = engine->config.topology;
     sfi_start_release(engine);
+    sfi_grow_release(engine);
     sf_ingest_destroy(engine->ingest);
     sf_commit_destroy(engine->commit);
     sfi_destroy_lanes(engine);
@@ -221,7 +226,7 @@ void sf_engine_destroy(struct sf_engine *engine)
     sf_cfree(alloc, engine->source_partitions, topology->source_count, sizeof *engine->source_partitions);
     sf_cfree(alloc, engine->topics, topology->source_count + engine->targets.count + 1, sizeof *engine->topics);
     sf_cfree(alloc, engine->partitions, engine->partition_count, sizeof *engine->partitions);
-    sf_cfree(alloc, engine->tps, engine->partition_count, sizeof *engine->tps);
+    sf_cfree(alloc, engine->tps, engine->tps_capacity, sizeof *engine->tps);
     sf_cfree(alloc, engine->ports, engine->port_count, sizeof *engine->ports);
     sf_targets_deinit(&engine->targets);
     sf_cfree(alloc, engine, 1, sizeof *engine);
@@ -264,6 +269,7 @@ uint64_t sf_engine_transactions_lost(const struct sf_engine *engine)
 
 bool sf_engine_is_settled(const struct sf_engine *engine)
 {
-    return engine->phase == SF_PHASE_RUNNING && engine->recover == SFI_RECOVER_NONE && engine->ingest != NULL &&
+    return engine->phase == SF_PHASE_RUNNING && engine->recover == SFI_RECOVER_NONE &&
+           engine->grow == SFI_GROW_NONE && engine->ingest != NULL &&
            sf_ingest_is_settled(engine->ingest) && sf_commit_is_at_rest(engine->commit);
 }

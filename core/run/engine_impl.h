@@ -19,6 +19,7 @@ enum sfi_start {
     SFI_START_DESCRIBE,  /* topics: there? how wide? */
     SFI_START_CREATE,    /* internal topics (K11) */
     SFI_START_JOIN,      /* until this instance is the owner (B14) */
+    SFI_START_WIDTHS,    /* how wide the sources are now: a standby may have waited for days */
     SFI_START_SESSION,   /* settles what an earlier session left (B11) */
     SFI_START_STABLE,    /* internal topics: no open transaction in front of what must be read (case 99) */
     SFI_START_STAMP,     /* the newest stamp */
@@ -37,6 +38,14 @@ enum sfi_recover {
     SFI_RECOVER_LOOK,    /* the newest stamp decides a commit in doubt */
     SFI_RECOVER_STOP,    /* tasks stop */
     SFI_RECOVER_RESET    /* tasks fall back */
+};
+
+/* Steps of a growth (G4). */
+enum sfi_grow {
+    SFI_GROW_NONE,
+    SFI_GROW_COMMITTED, /* whether an owner before us has read from them */
+    SFI_GROW_STARTS, /* where the logs of the others start */
+    SFI_GROW_TOLD   /* ingest takes them at its next chance */
 };
 
 struct sfi_topic {
@@ -101,7 +110,8 @@ struct sf_engine {
     uint64_t stamp_incarnation;
     uint64_t stamp_epoch;
     struct sf_ingest_partition *partitions;
-    struct sf_tp *tps; /* of the same, for lanes */
+    struct sf_tp *tps; /* of the same, for lanes; with places for those that are found while running */
+    uint32_t tps_capacity;
     uint32_t partition_count;
     struct sfi_log *logs; /* of internal topics: watermark, changelogs in the order of tracked partitions, frontiers */
     uint32_t log_count;
@@ -110,6 +120,16 @@ struct sf_engine {
     int64_t *emitted;     /* by topology step */
     struct sf_restore *restore;
     uint64_t restored_rows;
+
+    /* partitions found while running (G4) */
+    struct sf_admin watch;
+    enum sfi_grow grow;
+    int32_t *wanted_partitions; /* by source, as the watch told last; NULL: nothing is watched */
+    uint32_t growing_source;    /* while grow is not NONE */
+    struct sf_ingest_partition *found; /* its new partitions */
+    struct sf_ingest_growth growth;
+    uint32_t partition_numbers; /* given to ingest's partitions so far */
+    struct sf_mono_ts grow_again_at;
 
     /* the local store; writer NULL: there is none */
     struct sf_local_state local;
@@ -192,6 +212,9 @@ void sfi_state_release(struct sf_engine *engine);
 
 /* start_topics.c: questions to the admin client, and what to make of each answer; false: the engine ends. */
 void sfi_topics_describe(struct sf_engine *engine);
+/* The sources alone, once more. */
+void sfi_topics_describe_sources(struct sf_engine *engine);
+void sfi_topics_take_widths(struct sf_engine *engine);
 bool sfi_topics_described(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event);
 void sfi_topics_create(struct sf_engine *engine, const struct sf_step *step);
 bool sfi_topics_created(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event);
@@ -208,5 +231,11 @@ bool sfi_recover_step(struct sf_engine *engine, const struct sf_step *step);
 /* engine.c */
 void sfi_end(struct sf_engine *engine, const struct sf_step *step, enum sf_end end, enum sf_status status,
              const char *text);
+
+/* grow.c */
+void sfi_grow_watch(struct sf_engine *engine);
+bool sfi_grow_step(struct sf_engine *engine, const struct sf_step *step);
+void sfi_on_grown(struct sf_engine *engine);
+void sfi_grow_release(struct sf_engine *engine);
 
 #endif

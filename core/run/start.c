@@ -8,6 +8,7 @@
 
 /* A group that nobody is in yet takes a moment, three seconds as brokers come, to name its first owner. */
 #define STANDBY_AFTER_US 5000000
+#define PARTITIONS_FOUND_MAX 4096u /* that one run can take (G4); a restart reads any that are beyond */
 
 void sfi_start_fail(struct sf_engine *engine, const struct sf_step *step, enum sf_status status, const char *what,
                     const char *topic, const char *remedy)
@@ -120,7 +121,8 @@ static void list_partitions(struct sf_engine *engine)
     for (uint32_t i = 0; i < topology->source_count; i++)
         engine->partition_count += (uint32_t)engine->source_partitions[i];
     engine->partitions = sf_calloc(alloc, engine->partition_count, sizeof *engine->partitions);
-    engine->tps = sf_calloc(alloc, engine->partition_count, sizeof *engine->tps);
+    engine->tps_capacity = engine->partition_count + PARTITIONS_FOUND_MAX;
+    engine->tps = sf_calloc(alloc, engine->tps_capacity, sizeof *engine->tps);
     uint32_t at = 0;
     for (const char *after = NULL; at < engine->partition_count;) {
         uint32_t source = source_after(topology, after);
@@ -242,13 +244,15 @@ static void run(struct sf_engine *engine, const struct sf_step *step)
     engine->phase = SF_PHASE_FALLING_BACK;
     sf_note(step->notes, SF_NOTE_STARTED, SF_SUBJECT_NONE, (int64_t)engine->committed + 1,
             sf_ring_newest(&engine->ring), 0, 0);
+    sfi_grow_watch(engine);
     sfi_start_release(engine);
 }
 
 static bool on_admin(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event)
 {
     switch (engine->start) {
-    case SFI_START_DESCRIBE: return sfi_topics_described(engine, step, event);
+    case SFI_START_DESCRIBE:
+    case SFI_START_WIDTHS: return sfi_topics_described(engine, step, event);
     case SFI_START_CREATE: return sfi_topics_created(engine, step, event);
     case SFI_START_COMMITTED: return on_committed(engine, step, event);
     case SFI_START_ENDS: return on_ends(engine, step, event);
@@ -294,6 +298,7 @@ static bool ask(struct sf_engine *engine, const struct sf_step *step)
         if (open_admin(engine, step)) sfi_topics_describe(engine);
         break;
     case SFI_START_CREATE: sfi_topics_create(engine, step); break;
+    case SFI_START_WIDTHS: sfi_topics_describe_sources(engine); break;
     case SFI_START_COMMITTED:
         list_partitions(engine);
         sf_admin_committed(engine->admin, 0, engine->config.topology->application_id, engine->tps,
@@ -330,7 +335,7 @@ static bool become_owner(struct sf_engine *engine, const struct sf_step *step)
     }
     sf_note(step->notes, SF_NOTE_OWNER, SF_SUBJECT_NONE, 0, 0, 0, 0);
     engine->phase = SF_PHASE_SETTLING;
-    sfi_start_next(engine, SFI_START_SESSION);
+    sfi_start_next(engine, SFI_START_WIDTHS);
     return true;
 }
 
@@ -349,6 +354,11 @@ bool sfi_start_step(struct sf_engine *engine, const struct sf_step *step)
         sfi_start_next(engine, SFI_START_JOIN);
         break;
     case SFI_START_JOIN: has_moved = become_owner(engine, step) || has_moved; break;
+    case SFI_START_WIDTHS:
+        if (!ask(engine, step) || engine->is_ending) break;
+        sfi_topics_take_widths(engine);
+        sfi_start_next(engine, SFI_START_SESSION);
+        break;
     case SFI_START_SESSION:
         if (engine->is_asked) break; /* sfi_on_session goes on */
         engine->is_asked = true;

@@ -98,15 +98,37 @@ static bool check_internal(struct sf_engine *engine, const struct sf_step *step,
     return false;
 }
 
+static bool is_source(struct sf_engine *engine, uint32_t topic)
+{
+    const struct sf_topology *topology = engine->config.topology;
+    for (uint32_t i = 0; i < topology->source_count; i++)
+        if (topic == sf_kafka_topic(engine->config.kafka, topology->sources[i].topic)) return true;
+    return false;
+}
+
+void sfi_topics_describe_sources(struct sf_engine *engine)
+{
+    for (uint32_t i = 0; i < engine->topic_count; i++) {
+        if (!is_source(engine, engine->topics[i].topic)) continue;
+        sf_admin_describe(engine->admin, i, engine->topics[i].topic);
+        engine->pending++;
+    }
+}
+
+void sfi_topics_take_widths(struct sf_engine *engine)
+{
+    const struct sf_topology *topology = engine->config.topology;
+    for (uint32_t i = 0; i < topology->source_count; i++)
+        engine->source_partitions[i] =
+            topic_at(engine, sf_kafka_topic(engine->config.kafka, topology->sources[i].topic))->partition_count;
+}
+
 void sfi_topics_create(struct sf_engine *engine, const struct sf_step *step)
 {
     static const struct sf_topic_setting settings[] = {{"cleanup.policy", "compact"},
                                                        {"message.timestamp.type", "CreateTime"},
                                                        {"retention.ms", "-1"}};
-    const struct sf_topology *topology = engine->config.topology;
-    for (uint32_t i = 0; i < topology->source_count; i++)
-        engine->source_partitions[i] =
-            topic_at(engine, sf_kafka_topic(engine->config.kafka, topology->sources[i].topic))->partition_count;
+    sfi_topics_take_widths(engine);
     for (uint32_t i = 0; i < engine->topic_count; i++) {
         struct sfi_topic *topic = &engine->topics[i];
         if (!topic->is_internal) continue;

@@ -90,6 +90,42 @@ static void set_fresh(struct sf_tracker *tracker, uint32_t i)
     tracker->fresh_count++;
 }
 
+static uint32_t *mapped_list(struct sf_alloc alloc, uint32_t *list, uint32_t used, uint32_t old_count, uint32_t count,
+                             const uint32_t *map)
+{
+    uint32_t *made = sf_calloc(alloc, count, sizeof *made);
+    for (uint32_t k = 0; k < used; k++) made[k] = map[list[k]];
+    sf_cfree(alloc, list, old_count, sizeof *list);
+    return made;
+}
+
+static void map_heap(struct sf_heap *heap, uint32_t count, const uint32_t *map)
+{
+    struct sf_heap made;
+    sf_heap_init(&made, heap->alloc, count);
+    for (uint32_t k = 0; k < heap->count; k++) sf_heap_put(&made, map[heap->items[k].id], heap->items[k].key);
+    sf_heap_deinit(heap);
+    *heap = made;
+}
+
+void sf_tracker_grow(struct sf_tracker *tracker, uint32_t count, const uint32_t *map)
+{
+    struct sf_alloc alloc = tracker->alloc;
+    uint32_t old = tracker->count;
+    assert(count > old);
+    struct sf_tracker_part *parts = sf_calloc(alloc, count, sizeof *parts);
+    for (uint32_t i = 0; i < old; i++) parts[map[i]] = tracker->parts[i];
+    sf_cfree(alloc, tracker->parts, old, sizeof *parts);
+    tracker->parts = parts;
+    tracker->count = count;
+    tracker->fresh = mapped_list(alloc, tracker->fresh, tracker->fresh_count, old, count, map);
+    tracker->changed = mapped_list(alloc, tracker->changed, tracker->changed_count, old, count, map);
+    map_heap(&tracker->counting, count, map);
+    map_heap(&tracker->empty_due, count, map);
+    map_heap(&tracker->waiting_due, count, map);
+    map_heap(&tracker->preview_due, count, map);
+}
+
 void sf_tracker_join(struct sf_tracker *tracker, uint32_t i, struct sf_generator generator, int64_t timeout_us,
                      struct sf_mono_ts now)
 {

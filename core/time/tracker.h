@@ -69,6 +69,8 @@ void sf_tracker_deinit(struct sf_tracker *tracker);
 /* Partition `i` counts from now on, with what its generator claims (G4); its silence begins now (I1). */
 void sf_tracker_join(struct sf_tracker *tracker, uint32_t i, struct sf_generator generator, int64_t timeout_us,
                      struct sf_mono_ts now);
+/* Room for `count` partitions; the one that was `i` is map[i], in the same order. The new ones are not assigned. */
+void sf_tracker_grow(struct sf_tracker *tracker, uint32_t count, const uint32_t *map);
 /* It leaves the minimum at once (G4). */
 void sf_tracker_leave(struct sf_tracker *tracker, uint32_t i);
 /* Back to the cut (B12): generator, no head. `is_anew`: it has records to read again, its silence begins now. */

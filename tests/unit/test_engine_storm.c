@@ -16,7 +16,8 @@
 #include "core/topo/check.h"
 #include "sim/random.h"
 
-#define PARTITIONS_MAX 4
+#define PARTITIONS_MAX 6
+#define FIRST_PARTITIONS_MAX 4
 #define KEYS_MAX 12
 #define RECORDS_MAX 160
 #define WINDOWS_MAX 512
@@ -180,7 +181,7 @@ static void init(struct storm *s, uint64_t seed)
     s->is_exactly_once = between(s, 0, 4) > 0;
     s->has_hop = between(s, 0, 1) == 1;
     s->lanes = (uint32_t)between(s, 1, 5);
-    s->partitions = (int32_t)between(s, 1, PARTITIONS_MAX);
+    s->partitions = (int32_t)between(s, 1, FIRST_PARTITIONS_MAX);
     s->size = between(s, 1, 3) == 1 ? between(s, 1, 5) : between(s, 10, 1000);
     s->grace = between(s, 0, 2) * between(s, 0, 500);
     s->bound = between(s, 0, 2) * between(s, 0, 200);
@@ -279,7 +280,7 @@ static void trouble(struct storm *s)
     static const char *const tasks[] = {"engine",   "ingest",   "commit",   "persist",
                                         "lane 0.0", "lane 0.1", "lane 1.0", "lane *"};
     struct process *process = any_process(s);
-    int64_t kind = between(s, 0, 11);
+    int64_t kind = between(s, 0, 12);
     int64_t from_us = s->world.mono_us;
     switch (kind) {
     case 0:
@@ -331,6 +332,15 @@ static void trouble(struct storm *s)
         struct sf_tp tp = {.topic = sf_sim_kafka_topic(s->broker, "storm-counts-changelog"), .partition = 0};
         struct sf_sim_kafka_compaction how = {.is_markers_dropped = between(s, 0, 1) == 1};
         sf_sim_kafka_compact(s->broker, tp, &how);
+        break;
+    }
+    case 12: {
+        if (s->partitions == PARTITIONS_MAX) break;
+        /* so far ahead that the watermark does not get there before it is found */
+        s->times[s->partitions] = s->times[0] + 400 * s->size + 2000;
+        s->partitions++;
+        say(s, "partitions", s->partitions);
+        sf_sim_kafka_add_partitions(s->broker, sf_sim_kafka_topic(s->broker, "in"), s->partitions);
         break;
     }
     default: break;
@@ -394,6 +404,7 @@ static bool has_read_all(struct storm *s, const struct process *process)
 {
     struct sf_watermark_view view;
     sf_ingest_view(sf_engine_ingest(process->engine), (struct sf_wall_ts){0}, &view);
+    if (view.partition_count < (uint32_t)s->partitions) return false;
     for (uint32_t i = 0; i < view.partition_count; i++) {
         struct sf_partition_view partition;
         sf_ingest_partition_view(sf_engine_ingest(process->engine), i, (struct sf_wall_ts){0}, &partition);
