@@ -141,7 +141,7 @@ static uint32_t work(struct sf_ingest *ingest, const struct sf_step *step, uint3
         ingest->must_poll = true; /* silence that comes of not listening is not judged any more */
         ingest->is_drained = true;
     }
-    tick(ingest, step);
+    if (!is_poll_cut) tick(ingest, step); /* nobody is idle whose record may be next in it (I7) */
     note_long_wait(ingest, step, was_waiting);
     sfi_barrier(ingest, step);
     return used;
