@@ -18,7 +18,8 @@ static const struct sf_driver_command *const commands[] = {
 
 /* ---------------------------------------------------------------- help */
 
-void sf_driver_command_help(const struct sf_driver_command *command, FILE *out)
+/* --help of one command. */
+static void put_help(const struct sf_driver_command *command, FILE *out)
 {
     (void)fprintf(out, "Usage: sfsim %s %s\n\n%s\n\n%s", command->word, command->usage, command->summary,
                   command->help);
@@ -77,7 +78,7 @@ int sf_driver_main(const struct sf_driver_io *io, int argc, char **argv)
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(commands[i]->word, is_help ? argv[2] : word) != 0) continue;
         if (is_help || wants_help(argc - 1, argv + 1)) {
-            sf_driver_command_help(commands[i], io->out);
+            put_help(commands[i], io->out);
             return SF_DRIVER_HELD;
         }
         return commands[i]->run(io, argc - 1, argv + 1);

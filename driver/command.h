@@ -69,8 +69,6 @@ bool sf_driver_options_read(const struct sf_driver_io *io, const struct sf_drive
                             char **argv, const struct sf_driver_option *options, uint32_t option_count,
                             const char **words_out, uint32_t *word_count_out);
 
-/* --help of one command. */
-void sf_driver_command_help(const struct sf_driver_command *command, FILE *out);
 /* Bad use of the command line: text and where help is, to io->err. Returns 2. */
 int sf_driver_command_misuse(const struct sf_driver_io *io, const struct sf_driver_command *command,
                              const char *text, const char *word);

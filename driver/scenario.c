@@ -177,7 +177,8 @@ static void check_partition(struct sfi_scenario_load *l, uint32_t topic, int64_t
                sf_text_of_int(count, scenario->topics[topic].partition_count), ", and no fault adds it");
 }
 
-void sfi_scenario_check_partitions(struct sfi_scenario_load *l)
+/* After all of them: every partition that is named is there from the start or `added`. */
+static void check_partitions(struct sfi_scenario_load *l)
 {
     const struct sf_scenario *scenario = l->scenario;
     for (uint32_t i = 0; i < scenario->input_count; i++)
@@ -212,7 +213,7 @@ static void load_all(struct sfi_scenario_load *l, const struct sf_yaml_node *roo
     sfi_scenario_load_input(l, sf_yaml_get(root, "input"));
     sfi_scenario_load_faults(l, sf_yaml_get(root, "faults"));
     sfi_scenario_load_expect(l, sf_yaml_get(root, "expect"));
-    sfi_scenario_check_partitions(l);
+    check_partitions(l);
     sf_findings_sort(l->findings);
 }
 

@@ -50,8 +50,6 @@ struct sf_scenario_template sfi_scenario_value(struct sfi_scenario_load *l, cons
 void sfi_scenario_load_input(struct sfi_scenario_load *l, const struct sf_yaml_node *input);
 void sfi_scenario_load_faults(struct sfi_scenario_load *l, const struct sf_yaml_node *faults);
 void sfi_scenario_load_expect(struct sfi_scenario_load *l, const struct sf_yaml_node *expect);
-/* After all of them: every partition that is named is there from the start or `added`. */
-void sfi_scenario_check_partitions(struct sfi_scenario_load *l);
 bool sfi_scenario_load_point(struct sfi_scenario_load *l, const struct sf_yaml_node *when,
                              struct sf_scenario_point *point_out);
 /* The index of a step; false after a finding. Without an application (it is refused) every name is step 0. */

@@ -4,7 +4,7 @@
 
 #include "driver/time_text.h"
 
-const char *sf_driver_verdict_word(enum sf_driver_verdict verdict)
+static const char *word_of(enum sf_driver_verdict verdict)
 {
     static const char *const words[] = {
         [SF_DRIVER_HELD] = "held",
@@ -28,7 +28,7 @@ static const char *label_of(enum sf_driver_verdict verdict)
     return labels[verdict];
 }
 
-void sf_driver_digest_text(const struct sf_sim_digest *digest, struct sf_text *text)
+static void put_digest(const struct sf_sim_digest *digest, struct sf_text *text)
 {
     for (size_t i = 0; i < sizeof digest->bytes; i++) {
         char hex[3];
@@ -56,7 +56,7 @@ static void add_summary(const struct sf_driver_report *report, struct sf_text *t
     sf_text_add(text, " records in, ");
     sf_text_add_uint(text, report->output_count);
     sf_text_add(text, " out, hash ");
-    sf_driver_digest_text(&report->digest, text);
+    put_digest(&report->digest, text);
     if (report->is_cut) sf_text_add(text, ", not run to its end");
 }
 
@@ -144,10 +144,10 @@ void sf_driver_verdict_json(const struct sf_driver_report *report, const struct 
     char hash[2 * sizeof report->digest.bytes + 1];
     struct sf_text hash_text;
     sf_text_init(&hash_text, hash, sizeof hash);
-    sf_driver_digest_text(&report->digest, &hash_text);
+    put_digest(&report->digest, &hash_text);
     sf_text_add(text, "{\"scenario\":");
     sf_text_add_json(text, context->path, strlen(context->path));
-    add_string(text, "verdict", sf_driver_verdict_word(report->verdict));
+    add_string(text, "verdict", word_of(report->verdict));
     add_number(text, "seed", report->seed);
     if (has_run(report)) {
         add_number(text, "virtualUs", (uint64_t)report->elapsed_us);

@@ -22,11 +22,9 @@ struct sf_driver_verdict_context {
     const char *repro; /* the command, complete */
 };
 
-const char *sf_driver_verdict_word(enum sf_driver_verdict verdict);
 void sf_driver_verdict_text(const struct sf_driver_report *report, const struct sf_driver_verdict_context *context,
                             struct sf_text *text);
 void sf_driver_verdict_json(const struct sf_driver_report *report, const struct sf_driver_verdict_context *context,
                             struct sf_text *text);
-void sf_driver_digest_text(const struct sf_sim_digest *digest, struct sf_text *text);
 
 #endif

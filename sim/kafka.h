@@ -205,15 +205,6 @@ struct sf_sim_kafka_group_view {
 };
 struct sf_sim_kafka_group_view sf_sim_kafka_group(struct sf_sim_kafka *broker, const char *group);
 
-struct sf_sim_kafka_txn_view {
-    uint64_t producer_id; /* 0: id unknown */
-    int32_t epoch;
-    bool is_ongoing;
-    bool is_ending; /* decided, markers under way */
-    uint64_t txn_serial;
-};
-struct sf_sim_kafka_txn_view sf_sim_kafka_txn_look(struct sf_sim_kafka *broker, const char *transactional_id);
-
 /* Sees every change at the moment it is made; members may be NULL. Must not change the broker. */
 struct sf_sim_kafka_observer {
     /* Consecutive records of one producer, just appended. txn_serial 0: no transaction. */

@@ -172,6 +172,16 @@ static void partitions_grow(struct sf_sim_kafka *broker, uint32_t number, int32_
     topic->partition_count = count;
 }
 
+/* "Something about topics changed": watches and members look again. */
+static void tell_topics_changed(struct sf_sim_kafka *broker)
+{
+    for (struct sfi_group *group = broker->groups; group != NULL; group = group->next) sfi_group_topics_changed(group);
+    for (struct sfi_handle *handle = broker->handles; handle != NULL; handle = handle->next)
+        for (struct sfi_client *client = handle->clients; client != NULL; client = client->next)
+            if (sfi_client_is_live(client)) sfi_admin_topics_changed(client);
+    sfi_broker_retry_parked(broker);
+}
+
 enum sf_status sf_sim_kafka_create(struct sf_sim_kafka *broker, const char *name, int32_t partition_count,
                                    const struct sf_topic_setting *settings, uint32_t setting_count)
 {
@@ -181,7 +191,7 @@ enum sf_status sf_sim_kafka_create(struct sf_sim_kafka *broker, const char *name
     if (topic->partition_count > 0) return topic->partition_count == partition_count ? SF_OK : SF_E_EXISTS;
     settings_copy(broker->alloc, topic, settings, setting_count);
     partitions_grow(broker, number, partition_count);
-    sfi_broker_topics_changed(broker);
+    tell_topics_changed(broker);
     return SF_OK;
 }
 
@@ -190,16 +200,7 @@ void sf_sim_kafka_add_partitions(struct sf_sim_kafka *broker, uint32_t topic, in
     assert(topic < broker->topic_count && broker->topics[topic].partition_count > 0);
     assert(partition_count > broker->topics[topic].partition_count);
     partitions_grow(broker, topic, partition_count);
-    sfi_broker_topics_changed(broker);
-}
-
-void sfi_broker_topics_changed(struct sf_sim_kafka *broker)
-{
-    for (struct sfi_group *group = broker->groups; group != NULL; group = group->next) sfi_group_topics_changed(group);
-    for (struct sfi_handle *handle = broker->handles; handle != NULL; handle = handle->next)
-        for (struct sfi_client *client = handle->clients; client != NULL; client = client->next)
-            if (sfi_client_is_live(client)) sfi_admin_topics_changed(client);
-    sfi_broker_retry_parked(broker);
+    tell_topics_changed(broker);
 }
 
 struct sfi_log *sfi_broker_log(struct sf_sim_kafka *broker, struct sf_tp tp)

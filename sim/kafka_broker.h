@@ -87,7 +87,4 @@ int64_t sfi_broker_leg_us(struct sf_sim_kafka *broker, struct sf_sim_latency lat
                           uint64_t ordinal);
 struct sfi_txn *sfi_broker_txn_new(struct sf_sim_kafka *broker, uint64_t producer_id, int32_t producer_epoch);
 
-/* "Something about topics changed": watches and members look again. */
-void sfi_broker_topics_changed(struct sf_sim_kafka *broker);
-
 #endif

@@ -132,16 +132,6 @@ struct sf_sim_kafka_committed sf_sim_kafka_committed(struct sf_sim_kafka *broker
     return view;
 }
 
-struct sf_sim_kafka_txn_view sf_sim_kafka_txn_look(struct sf_sim_kafka *broker, const char *transactional_id)
-{
-    const struct sfi_coord *coord = sfi_coord_find(broker, transactional_id);
-    if (coord == NULL) return (struct sf_sim_kafka_txn_view){.epoch = -1};
-    return (struct sf_sim_kafka_txn_view){.producer_id = coord->producer_id, .epoch = coord->epoch,
-                                          .is_ongoing = coord->state == SFI_COORD_ONGOING,
-                                          .is_ending = coord->state == SFI_COORD_PREPARING,
-                                          .txn_serial = coord->txn != NULL ? coord->txn->serial : 0};
-}
-
 void sf_sim_kafka_markers_delay(struct sf_sim_kafka *broker, const char *transactional_id, int64_t delay_us)
 {
     assert(delay_us >= 0);

@@ -12,7 +12,7 @@ static void set_name(struct sfi_rule_name *rule, uint32_t instance_id, const cha
     memcpy(rule->text, name, len);
 }
 
-bool sfi_rule_names(const struct sfi_rule_name *rule, uint32_t instance_id, const char *task_name)
+static bool names(const struct sfi_rule_name *rule, uint32_t instance_id, const char *task_name)
 {
     if (rule->instance_id != 0 && rule->instance_id != instance_id) return false;
     size_t len = strlen(rule->text);
@@ -52,7 +52,7 @@ uint64_t sfi_rules_holds_of(const struct sfi_rules *rules, uint32_t instance_id,
 {
     uint64_t bits = 0;
     for (uint32_t i = 0; i < SF_SIM_HOLDS_MAX; i++)
-        if (rules->holds[i].name.text[0] != '\0' && sfi_rule_names(&rules->holds[i].name, instance_id, task_name))
+        if (rules->holds[i].name.text[0] != '\0' && names(&rules->holds[i].name, instance_id, task_name))
             bits |= UINT64_C(1) << i;
     return bits;
 }
@@ -71,6 +71,6 @@ int64_t sfi_rules_held_until(const struct sfi_rules *rules, uint64_t bits, int64
 const struct sfi_cost *sfi_rules_cost_of(const struct sfi_rules *rules, uint32_t instance_id, const char *task_name)
 {
     for (uint32_t i = rules->cost_count; i-- > 0;)
-        if (sfi_rule_names(&rules->costs[i].name, instance_id, task_name)) return &rules->costs[i];
+        if (names(&rules->costs[i].name, instance_id, task_name)) return &rules->costs[i];
     return NULL;
 }

@@ -44,8 +44,6 @@ uint32_t sfi_rules_add_hold(struct sfi_rules *rules, uint32_t instance_id, const
 void sfi_rules_add_cost(struct sfi_rules *rules, uint32_t instance_id, const char *name, int64_t step_ns,
                         int64_t unit_ns);
 
-bool sfi_rule_names(const struct sfi_rule_name *rule, uint32_t instance_id, const char *task_name);
-
 /* Bits of the places whose hold names the task. */
 uint64_t sfi_rules_holds_of(const struct sfi_rules *rules, uint32_t instance_id, const char *task_name);
 /* When the holds of `bits` that stand at now_us let go: the latest end; now_us if none stands. */

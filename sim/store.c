@@ -97,7 +97,8 @@ void sfi_entry_harden(struct sfi_store_entry *entry)
     sfi_entry_sweep(entry);
 }
 
-void sfi_entry_recover(struct sfi_store_entry *entry)
+/* If its process died: decide what survived. */
+static void recover(struct sfi_store_entry *entry)
 {
     if (!entry->is_crashed) return;
     assert(entry->holder == NULL && entry->durable <= entry->applied);
@@ -176,7 +177,7 @@ static enum sf_status disk_open(void *self, const struct sf_store_config *config
     if (entry == NULL) entry = sfi_disk_add(disk, config->name);
     if (entry->holder != NULL) return fail(error, SF_E_EXISTS, config->name, "another one has it open");
     if (entry->is_corrupt) return fail(error, SF_E_CORRUPT, config->name, "the files are damaged");
-    sfi_entry_recover(entry);
+    recover(entry);
     struct sfi_store *store = sf_calloc(disk->world->alloc, 1, sizeof *store);
     store->next = seat->stores;
     store->seat = seat;
@@ -273,7 +274,7 @@ bool sf_sim_disk_each(struct sf_sim_disk *disk, const char *name,
 {
     struct sfi_store_entry *entry = sfi_disk_find(disk, name);
     if (entry == NULL) return false;
-    sfi_entry_recover(entry);
+    recover(entry);
     struct sfi_row *row = entry->map.first[0];
     for (; row != NULL; row = row->next[0]) {
         const struct sfi_version *version = sfi_row_as_of(row, UINT64_MAX);

@@ -82,8 +82,6 @@ struct sfi_store {
 
 extern const struct sf_store_ops sfi_store_ops;
 
-/* Carries out what is outstanding, without events. SF_E_IO if it cannot. */
-enum sf_status sfi_store_finish(struct sfi_store *store);
 /* A frozen instance goes on. */
 void sfi_store_thaw(struct sfi_store *store);
 /* Takes the store out of its seat and frees it with its iterators. */
@@ -91,8 +89,6 @@ void sfi_store_free(struct sfi_store *store);
 
 struct sfi_store_entry *sfi_disk_find(struct sf_sim_disk *disk, const char *name);
 struct sfi_store_entry *sfi_disk_add(struct sf_sim_disk *disk, const char *name);
-/* If its process died: decide what survived. */
-void sfi_entry_recover(struct sfi_store_entry *entry);
 /* Everything applied is durable from here on. */
 void sfi_entry_harden(struct sfi_store_entry *entry);
 void sfi_entry_sweep(struct sfi_store_entry *entry);

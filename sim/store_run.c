@@ -187,7 +187,8 @@ void sfi_store_thaw(struct sfi_store *store)
     store->event_id = sf_sim_world_after(store->seat->disk->world, 0, store->entry->entity, carry_out_first, store);
 }
 
-enum sf_status sfi_store_finish(struct sfi_store *store)
+/* Carries out what is outstanding, without events. SF_E_IO if it cannot. */
+static enum sf_status finish(struct sfi_store *store)
 {
     enum sf_status status = SF_OK;
     (void)sf_sim_world_cancel(store->seat->disk->world, store->event_id);
@@ -290,7 +291,7 @@ static enum sf_status store_close(void *self, struct sf_error *error)
     if (fate == SF_SIM_FATE_DIE_SENT) sf_sim_instance_kill(instance); /* finds it still open */
     enum sf_status status = SF_OK;
     if (store->entry != NULL) {
-        status = sfi_store_finish(store);
+        status = finish(store);
         store->entry->holder = NULL;
         store->entry->is_crashed = status != SF_OK;
     }

@@ -8,7 +8,8 @@
 
 #define JANUARY_1970_END INT64_C(2678400000) /* ms; a time before it may be in seconds (T5) */
 
-uint32_t sfi_find(const struct sf_ingest *ingest, struct sf_tp tp)
+/* Number of a partition; UINT32_MAX: not ours. */
+static uint32_t find_partition(const struct sf_ingest *ingest, struct sf_tp tp)
 {
     if (tp.topic >= ingest->topic_count) return UINT32_MAX;
     uint32_t first = ingest->topics[tp.topic].first, end = ingest->topics[tp.topic].end;
@@ -254,7 +255,7 @@ static uint32_t handle(struct sf_ingest *ingest, const struct sf_step *step, con
     assert(event->kind <= SF_CONSUMER_PARTITION); /* we are no member of a group */
     struct sf_tp tp = event->kind == SF_CONSUMER_BATCH ? event->batch->tp : event->tp;
     uint32_t generation = event->kind == SF_CONSUMER_BATCH ? event->batch->generation : event->generation;
-    uint32_t i = sfi_find(ingest, tp);
+    uint32_t i = find_partition(ingest, tp);
     bool is_stale = i == UINT32_MAX ||
                     (event->kind != SF_CONSUMER_PARTITION && generation != ingest->partitions[i].generation);
     if (is_stale) {

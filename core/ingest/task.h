@@ -265,8 +265,6 @@ void sfi_update_wait(struct sf_ingest *ingest, uint32_t i);
 void sfi_resume(struct sf_ingest *ingest, uint32_t i);
 /* A note on its idleness or pause is to come. */
 void sfi_note_later(struct sf_ingest *ingest, uint32_t i);
-/* Number of a partition; UINT32_MAX: not ours. */
-uint32_t sfi_find(const struct sf_ingest *ingest, struct sf_tp tp);
 
 /* dispatch.c */
 uint32_t sfi_dispatch(struct sf_ingest *ingest, const struct sf_step *step, uint32_t budget);

@@ -15,19 +15,6 @@ uint32_t sf_aggregates_count(const struct sf_aggregates *aggregates)
     return aggregates->count;
 }
 
-bool sf_aggregates_is_count_only(const struct sf_aggregates *aggregates)
-{
-    return aggregates->expression == NULL;
-}
-
-bool sf_aggregates_is_order_free(const struct sf_aggregates *aggregates, enum sf_serde value)
-{
-    if (value == SF_SERDE_INT64) return !aggregates->has_double_literal;
-    for (uint32_t i = 0; i < aggregates->count; i++)
-        if (aggregates->fields[i].kind == SF_AGGREGATE_SUM) return false;
-    return true;
-}
-
 void sf_aggregates_init(const struct sf_aggregates *aggregates, struct sf_acc *row)
 {
     for (uint32_t i = 0; i < aggregates->count; i++) {

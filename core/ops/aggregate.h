@@ -42,13 +42,6 @@ struct sf_acc {
 
 struct sf_aggregates;
 
-/*
- * What stands in the file behind a field's name: `count`, `sum(…)`, `min(…)`, `max(…)`. *inner_out is what stands in
- * the parentheses, checked, pointing into `text`; text NULL for count. For the loader.
- */
-bool sf_aggregate_read(const char *text, size_t len, enum sf_aggregate_kind *kind_out,
-                       struct sf_expression_text *inner_out, struct sf_expression_error *error_out) SF_MUST_USE;
-
 /* 1 … SF_AGGREGATES_MAX fields; specs are copied. False: error_out->root is the field, offset stands in its
  * expression. */
 bool sf_aggregates_compile(const struct sf_aggregate_spec *specs, uint32_t count, struct sf_alloc alloc,
@@ -57,11 +50,6 @@ bool sf_aggregates_compile(const struct sf_aggregate_spec *specs, uint32_t count
 void sf_aggregates_destroy(struct sf_aggregates *aggregates);
 
 uint32_t sf_aggregates_count(const struct sf_aggregates *aggregates);
-/* No field reads the value. */
-bool sf_aggregates_is_count_only(const struct sf_aggregates *aggregates);
-/* Folding and merging in any order and grouping gives the same row: there is no sum, or `value` has no doubles. */
-bool sf_aggregates_is_order_free(const struct sf_aggregates *aggregates, enum sf_serde value);
-
 /* The empty row. */
 void sf_aggregates_init(const struct sf_aggregates *aggregates, struct sf_acc *row);
 /* Folds one record in. False: the row is as it was. The caller has sorted out null keys and values (O3). */

@@ -5,56 +5,6 @@
 _Static_assert(SF_AGGREGATES_MAX <= SF_EXPRESSION_ROOTS_MAX, "an aggregation is one program");
 _Static_assert(SF_AGGREGATES_MAX <= SF_JSON_PATHS_MAX, "a stored row is read in one pass");
 
-static bool refuse(struct sf_expression_error *error_out, size_t offset, const char *reason)
-{
-    *error_out = (struct sf_expression_error){.offset = (uint32_t)offset, .text = reason};
-    return false;
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static size_t skip_space(const char *text, size_t len, size_t at)
-{
-    while (at < len && is_space(text[at])) at++;
-    return at;
-}
-
-bool sf_aggregate_read(const char *text, size_t len, enum sf_aggregate_kind *kind_out,
-                       struct sf_expression_text *inner_out, struct sf_expression_error *error_out)
-{
-    static const struct {
-        const char *name;
-        size_t len;
-    } kinds[] = {[SF_AGGREGATE_COUNT] = {"count", 5},
-                 [SF_AGGREGATE_SUM] = {"sum", 3},
-                 [SF_AGGREGATE_MIN] = {"min", 3},
-                 [SF_AGGREGATE_MAX] = {"max", 3}};
-    while (len > 0 && is_space(text[len - 1])) len--;
-    size_t start = skip_space(text, len, 0), end = start;
-    while (end < len && text[end] >= 'a' && text[end] <= 'z') end++;
-    size_t kind = 0, count = sizeof kinds / sizeof kinds[0];
-    while (kind < count && (kinds[kind].len != end - start || memcmp(kinds[kind].name, text + start, end - start) != 0))
-        kind++;
-    if (kind == count) return refuse(error_out, start, "an aggregate is count, sum(…), min(…) or max(…)");
-    *kind_out = (enum sf_aggregate_kind)kind;
-    *inner_out = (struct sf_expression_text){.text = NULL, .len = 0};
-    size_t open = skip_space(text, len, end);
-    if (*kind_out == SF_AGGREGATE_COUNT && open == len) return true;
-    if (open == len || text[open] != '(' || text[len - 1] != ')')
-        return refuse(error_out, open, "what goes in must stand here in parentheses");
-    if (*kind_out == SF_AGGREGATE_COUNT) {
-        if (skip_space(text, len, open + 1) != len - 1) return refuse(error_out, open + 1, "count takes nothing");
-        return true;
-    }
-    *inner_out = (struct sf_expression_text){.text = text + open + 1, .len = len - open - 2};
-    if (sf_expression_check(inner_out->text, inner_out->len, error_out)) return true;
-    error_out->offset += (uint32_t)open + 1;
-    return false;
-}
-
 static size_t prefix_len(const char *name)
 {
     struct sf_json_writer writer = sf_json_writer_init(NULL, 0);
@@ -97,7 +47,6 @@ static bool compile_expressions(struct sf_aggregates *aggregates, const struct s
         error_out->root = owners[error_out->root];
         return false;
     }
-    aggregates->has_double_literal = sf_expression_has_double(aggregates->expression);
     return true;
 }
 

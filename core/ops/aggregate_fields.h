@@ -13,7 +13,6 @@ struct sf_aggregate_field {
 
 struct sf_aggregates {
     uint32_t count;
-    bool has_double_literal;          /* an expression may make doubles of integers */
     struct sf_expression *expression; /* NULL: only counts */
     struct sf_aggregate_field fields[SF_AGGREGATES_MAX];
     struct sf_json_segment segments[SF_AGGREGATES_MAX]; /* the names, to read a row back */

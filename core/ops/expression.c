@@ -16,24 +16,6 @@ uint32_t sf_expression_root_count(const struct sf_expression *expression)
     return expression->root_count;
 }
 
-uint32_t sf_expression_path_count(const struct sf_expression *expression)
-{
-    return expression->path_count;
-}
-
-const struct sf_json_path *sf_expression_path(const struct sf_expression *expression, uint32_t index)
-{
-    assert(index < expression->path_count);
-    return &expression->paths[index];
-}
-
-bool sf_expression_has_double(const struct sf_expression *expression)
-{
-    for (uint32_t i = 0; i < expression->constant_count; i++)
-        if (expression->constants[i].kind == SF_VALUE_DOUBLE) return true;
-    return false;
-}
-
 /* ------------------------------------------------------------------ arithmetic */
 
 static bool int_arithmetic(const struct sfi_op *op, int64_t a, int64_t b, struct sf_value *out,
@@ -271,7 +253,7 @@ static bool run_root(struct machine *machine, uint32_t at, uint32_t end, struct 
     return true;
 }
 
-bool sf_expression_run(const struct sf_expression *expression, const struct sf_value *path_values,
+static bool run_all(const struct sf_expression *expression, const struct sf_value *path_values,
                        struct sf_value *values_out, struct sf_fault *fault_out)
 {
     struct machine machine;
@@ -325,7 +307,7 @@ bool sf_expression_eval(const struct sf_expression *expression, const struct sf_
 {
     struct sf_value path_values[SF_JSON_PATHS_MAX];
     if (expression->path_count > 0 && !read_paths(expression, input, path_values, fault_out)) return false;
-    return sf_expression_run(expression, path_values, values_out, fault_out);
+    return run_all(expression, path_values, values_out, fault_out);
 }
 
 bool sf_expression_test(const struct sf_expression *expression, const struct sf_input_value *input, bool *is_true_out,

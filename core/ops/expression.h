@@ -67,25 +67,12 @@ void sf_expression_destroy(struct sf_expression *expression);
 
 /* Whether it would compile; takes no memory. */
 bool sf_expression_check(const char *text, size_t len, struct sf_expression_error *error_out) SF_MUST_USE;
-/* Also: whether it asks only for `$` or for nothing, and so suits a value that is not JSON. Of a text that passes
- * sf_expression_check. */
-bool sf_expression_suits(const char *text, size_t len, enum sf_serde serde);
 
 uint32_t sf_expression_root_count(const struct sf_expression *expression);
-/* The paths that it reads, each once. */
-uint32_t sf_expression_path_count(const struct sf_expression *expression);
-const struct sf_json_path *sf_expression_path(const struct sf_expression *expression, uint32_t index);
-
-/* Whether one of its constants is a double: without, integers give only integers. */
-bool sf_expression_has_double(const struct sf_expression *expression);
 
 /* Sets values_out[0 … roots - 1]; strings, objects and arrays point into the input's bytes or the expression. */
 bool sf_expression_eval(const struct sf_expression *expression, const struct sf_input_value *input,
                         struct sf_value *values_out, struct sf_fault *fault_out) SF_MUST_USE;
-/* The same on what was read already: path_values[i] belongs to sf_expression_path(i). */
-bool sf_expression_run(const struct sf_expression *expression, const struct sf_value *path_values,
-                       struct sf_value *values_out, struct sf_fault *fault_out) SF_MUST_USE;
-
 /* A filter (one root): *is_true_out; null is false, what is neither boolean nor null a PROCESSING fault. */
 bool sf_expression_test(const struct sf_expression *expression, const struct sf_input_value *input, bool *is_true_out,
                         struct sf_fault *fault_out) SF_MUST_USE;

@@ -58,14 +58,3 @@ bool sf_expression_check(const char *text, size_t len, struct sf_expression_erro
     struct sf_expression program;
     return compile_here(text, len, &program, error_out);
 }
-
-bool sf_expression_suits(const char *text, size_t len, enum sf_serde serde)
-{
-    struct sf_expression program;
-    struct sf_expression_error error;
-    bool is_compiled = compile_here(text, len, &program, &error);
-    assert(is_compiled);
-    for (uint32_t i = 0; is_compiled && i < program.path_count; i++)
-        if (serde != SF_SERDE_JSON && program.paths[i].count > 0) return false;
-    return true;
-}

@@ -4,18 +4,6 @@
 
 #include "core/ops/number.h"
 
-const char *sf_value_kind_name(enum sf_value_kind kind)
-{
-    static const char *const names[] = {
-        [SF_VALUE_MISSING] = "a missing field", [SF_VALUE_NULL] = "null",
-        [SF_VALUE_BOOL] = "a boolean",          [SF_VALUE_INT] = "an integer",
-        [SF_VALUE_DOUBLE] = "a double",         [SF_VALUE_STRING] = "a string",
-        [SF_VALUE_OBJECT] = "an object",        [SF_VALUE_ARRAY] = "an array",
-    };
-    assert((unsigned)kind < sizeof names / sizeof names[0]);
-    return names[kind];
-}
-
 static int compare_ints(int64_t a, int64_t b)
 {
     return a < b ? -1 : a > b;

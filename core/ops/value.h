@@ -101,9 +101,6 @@ static inline struct sf_value sf_value_of_string(const char *text, size_t len)
     return (struct sf_value){.kind = SF_VALUE_STRING, .len = (uint32_t)len, .text = text};
 }
 
-/* "a string", "null": for messages. */
-const char *sf_value_kind_name(enum sf_value_kind kind);
-
 /* -1, 0, 1; exact, also between an integer and a double. Both must be numbers. */
 int sf_value_compare_numbers(const struct sf_value *a, const struct sf_value *b);
 

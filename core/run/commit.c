@@ -329,17 +329,7 @@ const struct sf_step_counts *sf_commit_step_counts(const struct sf_commit *commi
     return commit->totals;
 }
 
-uint64_t sf_commit_epoch(const struct sf_commit *commit)
-{
-    return commit->published;
-}
-
 bool sf_commit_is_at_rest(const struct sf_commit *commit)
 {
     return commit->phase == SFI_COMMIT_READY && commit->cut == NULL && !commit->is_answer_due;
-}
-
-const char *sf_commit_text(const struct sf_commit *commit)
-{
-    return commit->text;
 }

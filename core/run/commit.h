@@ -52,9 +52,6 @@ void sf_commit_destroy(struct sf_commit *commit);
 
 /* Committed totals by topology step (M6). */
 const struct sf_step_counts *sf_commit_step_counts(const struct sf_commit *commit);
-uint64_t sf_commit_epoch(const struct sf_commit *commit); /* newest published; 0 before */
 bool sf_commit_is_at_rest(const struct sf_commit *commit);
-/* The text of the last trouble, "" if none. */
-const char *sf_commit_text(const struct sf_commit *commit);
 
 #endif

@@ -338,7 +338,6 @@ bool sfi_commit_obey(struct sf_commit *commit, const struct sf_step *step, uint3
         case SF_MSG_RUN:
         case SF_MSG_RECORDS:
         case SF_MSG_OUT:
-        case SF_MSG_WATERMARK:
         case SF_MSG_BARRIER:
         case SF_MSG_CUT:
         case SF_MSG_CROSSED:

@@ -39,7 +39,6 @@ enum sf_msg_kind {
     SF_MSG_RUN,       /* ingest -> lane: block of struct sf_ref */
     SF_MSG_RECORDS,   /* lane -> lane: block of wire records */
     SF_MSG_OUT,       /* lane -> commit: block of wire records with targets, outputs and changelog rows */
-    SF_MSG_WATERMARK, /* value: the global watermark (L4); costs a credit like data */
     /* control */
     SF_MSG_BARRIER,   /* ingest -> lane -> lane: epoch, value: stamp, flags: SF_BARRIER_FLUSH */
     SF_MSG_CUT,       /* ingest -> commit: epoch, ptr: struct sf_cut, ingest's until COMMITTED */

@@ -76,7 +76,6 @@ static void take(struct sf_engine *engine, const struct sf_step *step, const str
     case SF_MSG_RUN:
     case SF_MSG_RECORDS:
     case SF_MSG_OUT:
-    case SF_MSG_WATERMARK:
     case SF_MSG_BARRIER:
     case SF_MSG_CUT:
     case SF_MSG_CROSSED:

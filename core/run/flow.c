@@ -200,7 +200,6 @@ const struct sf_lane_counts *sf_flow_rotate(struct sf_flow *flow, uint64_t epoch
     sf_flow_set_floors(flow, ring);
     flow->pass_results = 0;
     flow->is_sealed = false;
-    flow->is_sink_written = false;
     return &flow->frozen;
 }
 
@@ -238,7 +237,6 @@ void sf_flow_fall_back(struct sf_flow *flow, uint64_t cut, uint64_t epoch, uint3
     flow->seal_rank = 0;
     flow->is_seal_begun = false;
     flow->is_sealed = false;
-    flow->is_sink_written = false;
     sf_flow_set_floors(flow, ring);
 }
 
@@ -276,14 +274,9 @@ static bool compile_step(struct sf_flow *flow, struct sf_flow_step *step, struct
                                              .epoch = flow->config.epoch});
         return true;
     }
-    if (spec->fields != NULL) {
-        struct sf_expression_text texts[SF_EXPRESSION_ROOTS_MAX];
-        assert(spec->field_count <= SF_EXPRESSION_ROOTS_MAX);
-        for (uint32_t i = 0; i < spec->field_count; i++)
-            texts[i] = (struct sf_expression_text){spec->fields[i].expression, strlen(spec->fields[i].expression)};
-        return sf_expression_compile_many(texts, spec->field_count, alloc, &step->expression, error);
-    }
+    if (spec->fields != NULL) return sf_map_compile_fields(spec->fields, spec->field_count, alloc, &step->map, error);
     if (spec->expression == NULL) return true;
+    if (spec->kind == SF_STEP_MAP_VALUES) return sf_map_compile(spec->expression, alloc, &step->map, error);
     return sf_expression_compile(spec->expression, strlen(spec->expression), alloc, &step->expression, error);
 }
 
@@ -346,6 +339,7 @@ void sf_flow_deinit(struct sf_flow *flow)
     for (uint32_t rank = 0; rank < flow->step_count; rank++) {
         struct sf_flow_step *step = &flow->steps[rank];
         sf_expression_destroy(step->expression);
+        sf_map_destroy(step->map);
         sf_aggregates_destroy(step->aggregates);
         if (step->store != NULL) sf_window_store_destroy(step->store);
     }

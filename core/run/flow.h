@@ -16,6 +16,7 @@
 #define SF_CORE_RUN_FLOW_H
 
 #include "core/ops/expression.h"
+#include "core/ops/map.h"
 #include "core/run/outbox.h"
 #include "core/run/ring.h"
 #include "core/run/target.h"
@@ -38,7 +39,8 @@ struct sf_flow_record {
 struct sf_flow_step {
     const struct sf_step_spec *spec;
     const struct sf_plan_step *plan;
-    struct sf_expression *expression;  /* FILTER, KEY_BY, MAP_VALUES */
+    struct sf_expression *expression;  /* FILTER, KEY_BY */
+    struct sf_map *map;                /* MAP_VALUES */
     struct sf_aggregates *aggregates;  /* AGGREGATE */
     struct sf_window_store *store;     /* AGGREGATE */
     int64_t floor;                     /* of the running epoch */
@@ -75,10 +77,9 @@ struct sf_flow {
     struct sf_lane_counts frozen;   /* of the epoch that commits */
     uint64_t epoch;
     uint32_t spread;        /* next partition for null keys */
-    bool is_sink_written;   /* something has left since the last rotate */
     bool has_failed;
     struct sf_failure failure;
-    char *scratch;          /* results, mapped values; grows */
+    char *scratch;          /* values on their way to a sink; grows */
     size_t scratch_bytes;
 
     /* cursors of work that may be cut */

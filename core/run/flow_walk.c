@@ -84,7 +84,6 @@ static void put_out(struct sf_flow *flow, uint32_t target, const struct sf_flow_
         wire->hash = (uint64_t)sf_partition_of_key(record->key.data, record->key.len, partitions);
     else
         wire->hash = flow->spread++ % (uint32_t)partitions;
-    flow->is_sink_written = true;
 }
 
 /* A value that a sink writes in another serde than it has on the way. */
@@ -182,44 +181,30 @@ static bool step_key_by(struct sf_flow *flow, struct sf_flow_step *step, const s
     return is_done;
 }
 
-static void put_mapped(const struct sf_flow_step *step, const struct sf_value *values, struct sf_json_writer *writer)
-{
-    if (step->spec->fields == NULL) {
-        sf_json_put_value(writer, &values[0]);
-        return;
-    }
-    sf_json_put_raw(writer, "{", 1);
-    for (uint32_t i = 0; i < step->spec->field_count; i++) {
-        if (i > 0) sf_json_put_raw(writer, ",", 1);
-        sf_json_put_string(writer, step->spec->fields[i].name, strlen(step->spec->fields[i].name));
-        sf_json_put_raw(writer, ":", 1);
-        sf_json_put_value(writer, &values[i]);
-    }
-    sf_json_put_raw(writer, "}", 1);
-}
-
 static bool step_map_values(struct sf_flow *flow, struct sf_flow_step *step, const struct sf_flow_record *record)
 {
     struct sf_input_value input = {.serde = record->value_serde, .bytes = record->value};
     struct sf_fault fault = {.kind = SF_FAULT_NONE};
-    struct sf_value values[SF_EXPRESSION_ROOTS_MAX];
     struct sf_flow_record out = *record;
-    if (!sf_expression_eval(step->expression, &input, values, &fault)) return on_fault(flow, step, record, &fault);
     char small[512];
     char *buf = small;
     size_t room = 0;
     struct sf_json_writer writer = sf_json_writer_init(small, sizeof small);
-    put_mapped(step, values, &writer);
-    if (!sf_json_writer_fits(&writer)) {
+    bool is_done = sf_map_write(step->map, &input, &writer, &fault);
+    if (is_done && !sf_json_writer_fits(&writer)) {
         room = writer.len;
         buf = sf_malloc(flow->config.alloc, room);
         writer = sf_json_writer_init(buf, room);
-        put_mapped(step, values, &writer);
+        is_done = sf_map_write(step->map, &input, &writer, &fault);
     }
-    out.value = (struct sf_slice){(const uint8_t *)buf, (uint32_t)writer.len};
-    out.value_serde = SF_SERDE_JSON;
-    counts_of(flow, step)->out++;
-    bool is_done = forward(flow, step->plan->routes, step->plan->route_count, &out);
+    if (is_done) {
+        out.value = (struct sf_slice){(const uint8_t *)buf, (uint32_t)writer.len};
+        out.value_serde = SF_SERDE_JSON;
+        counts_of(flow, step)->out++;
+        is_done = forward(flow, step->plan->routes, step->plan->route_count, &out);
+    } else {
+        is_done = on_fault(flow, step, record, &fault);
+    }
     if (buf != small) sf_free(flow->config.alloc, buf, room);
     return is_done;
 }

@@ -164,11 +164,6 @@ static uint32_t take(struct sf_lane *lane, uint32_t budget)
         if (lane->cursor > 0 && msg == NULL) break; /* the rest of a block that was begun goes first */
         if (msg == NULL || msg->kind == SF_MSG_BARRIER) { /* waiting for a barrier is not reading (L5) */
             idle++;
-        } else if (msg->kind == SF_MSG_WATERMARK) {
-            struct sf_block *block = msg->block;
-            sf_edge_pop(edge);
-            if (block != NULL) sf_edge_give_back(edge, block);
-            used++;
         } else {
             uint32_t taken = take_block(lane, edge, msg, budget - used, &is_through);
             used += taken;

@@ -185,7 +185,6 @@ struct sf_cut {
 enum sf_trouble {
     SF_TROUBLE_TXN,            /* commit: the transaction can only be aborted (status class ABORT) */
     SF_TROUBLE_SESSION,        /* commit: session lost; flags bit 0: outcome of `epoch` unknown (B11) */
-    SF_TROUBLE_END_TWICE,      /* commit: `epoch` committed, its end was sent more than once (B11) */
     SF_TROUBLE_OWNERSHIP,      /* commit: revoked or fenced (B14) */
     SF_TROUBLE_BARRIER,        /* commit: not crossed within the barrier time-out (B9) */
     SF_TROUBLE_RECORD          /* ingest or lane: policy `fail`; ptr: struct sf_failure (M5, T4) */

@@ -30,8 +30,7 @@ struct sf_restore {
     uint64_t rows;
     uint32_t left;
 
-    bool has_cursor; /* local scan: go on behind `cursor` */
-    uint8_t *cursor;
+    uint8_t *cursor; /* local scan: the first key that it has not seen */
     uint32_t cursor_len;
     uint8_t *row_key; /* a local row's key as the changelog has it */
 

@@ -61,7 +61,8 @@ void sf_window_store_destroy(struct sf_window_store *store)
 
 /* ------------------------------------------------------------------ panes by start */
 
-uint32_t sfi_window_place(const struct sf_window_store *store, int64_t start)
+/* The place of the first pane that starts at or after `start`. */
+static uint32_t place_of(const struct sf_window_store *store, int64_t start)
 {
     uint32_t low = 0, high = store->pane_count;
     if (high > 0 && store->starts[high - 1] < start) return high;
@@ -79,7 +80,7 @@ uint32_t sfi_window_place(const struct sf_window_store *store, int64_t start)
 struct sfi_pane *sfi_window_pane(const struct sf_window_store *store, int64_t start)
 {
     if (store->last != NULL && store->last->start == start) return store->last;
-    uint32_t at = sfi_window_place(store, start);
+    uint32_t at = place_of(store, start);
     return at < store->pane_count && store->starts[at] == start ? store->panes[at] : NULL;
 }
 
@@ -93,7 +94,7 @@ static void pane_attach(struct sf_window_store *store, struct sfi_pane *pane)
                                   old * sizeof *store->starts, more * sizeof *store->starts);
         store->pane_capacity = more;
     }
-    uint32_t at = sfi_window_place(store, pane->start), behind = store->pane_count - at;
+    uint32_t at = place_of(store, pane->start), behind = store->pane_count - at;
     assert(behind == 0 || store->starts[at] != pane->start);
     memmove(store->panes + at + 1, store->panes + at, behind * sizeof *store->panes);
     memmove(store->starts + at + 1, store->starts + at, behind * sizeof *store->starts);
@@ -115,7 +116,7 @@ struct sfi_pane *sfi_window_pane_make(struct sf_window_store *store, int64_t sta
 
 void sfi_window_pane_detach(struct sf_window_store *store, struct sfi_pane *pane)
 {
-    uint32_t at = sfi_window_place(store, pane->start), behind = store->pane_count - at - 1;
+    uint32_t at = place_of(store, pane->start), behind = store->pane_count - at - 1;
     assert(at < store->pane_count && store->panes[at] == pane);
     memmove(store->panes + at, store->panes + at + 1, behind * sizeof *store->panes);
     memmove(store->starts + at, store->starts + at + 1, behind * sizeof *store->starts);

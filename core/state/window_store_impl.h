@@ -116,8 +116,6 @@ void sfi_packed_deinit(struct sf_window_store *store);
 
 /* The row of a restored key, with the accumulators in `scratch`. */
 void sfi_window_restore_put(struct sf_window_store *store, int64_t start, struct sf_slice record_key, int64_t ts_ms);
-/* The place of the first pane that starts at or after `start`. */
-uint32_t sfi_window_place(const struct sf_window_store *store, int64_t start);
 /* The attached pane of `start`, or NULL. */
 struct sfi_pane *sfi_window_pane(const struct sf_window_store *store, int64_t start);
 struct sfi_pane *sfi_window_pane_make(struct sf_window_store *store, int64_t start);

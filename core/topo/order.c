@@ -3,7 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-bool sfi_step_is_keyed(const struct sf_step_spec *step)
+/* An operation whose state belongs to a key. */
+static bool is_keyed(const struct sf_step_spec *step)
 {
     return step->kind == SF_STEP_AGGREGATE;
 }
@@ -22,7 +23,7 @@ bool sfi_topology_is_event_time(const struct sf_topology *topology)
     return false;
 }
 
-uint32_t sfi_order_level(const struct sfi_order *order, const struct sf_input *input)
+static uint32_t level_of(const struct sfi_order *order, const struct sf_input *input)
 {
     return input->kind == SF_INPUT_SOURCE ? 0 : order->level[input->index];
 }
@@ -50,14 +51,14 @@ static void place(const struct sf_topology *topology, struct sfi_order *order, u
     uint32_t level = 0;
     for (uint32_t i = 0; i < step->input_count; i++) {
         const struct sf_input *input = &step->inputs[i];
-        uint32_t here = sfi_order_level(order, input);
-        if (sfi_step_is_keyed(step) && is_changed(order, input)) here++;
+        uint32_t here = level_of(order, input);
+        if (is_keyed(step) && is_changed(order, input)) here++;
         if (here > level) level = here;
     }
     bool is_key_changed = step->kind == SF_STEP_KEY_BY;
-    for (uint32_t i = 0; i < step->input_count && !sfi_step_is_keyed(step); i++) {
+    for (uint32_t i = 0; i < step->input_count && !is_keyed(step); i++) {
         const struct sf_input *input = &step->inputs[i];
-        if (sfi_order_level(order, input) == level && is_changed(order, input)) is_key_changed = true;
+        if (level_of(order, input) == level && is_changed(order, input)) is_key_changed = true;
     }
     order->level[index] = level;
     order->is_key_changed[index] = is_key_changed;

@@ -25,10 +25,6 @@ struct sfi_order {
 /* Fills order; true where every step was placed (no cycle). Inputs must be in range. */
 bool sfi_order_find(const struct sf_topology *topology, struct sfi_order *order_out);
 
-uint32_t sfi_order_level(const struct sfi_order *order, const struct sf_input *input);
-
-/* An operation whose state belongs to a key. */
-bool sfi_step_is_keyed(const struct sf_step_spec *step);
 /* An operator that emits by F5 and so adds a hop (F8). */
 bool sfi_step_is_closing(const struct sf_step_spec *step);
 /* D7: a source says something about watermarks, or an operator of V1 needs event time. */

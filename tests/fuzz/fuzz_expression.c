@@ -28,14 +28,6 @@ static void run(const struct sf_expression *expression, const struct sf_input_va
     assert(!is_written || writer.len > 0);
 }
 
-static void aggregate(const char *text, size_t len)
-{
-    enum sf_aggregate_kind kind;
-    struct sf_expression_text inner;
-    struct sf_expression_error error;
-    if (!sf_aggregate_read(text, len, &kind, &inner, &error)) assert(error.offset <= len && error.text != NULL);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = size > 0 ? (const char *)data : "";
@@ -43,7 +35,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t len = line != NULL ? (size_t)(line - text) : size;
     struct sf_expression_error error;
     struct sf_expression *expression;
-    aggregate(text, len);
     bool is_checked = sf_expression_check(text, len, &error);
     bool is_compiled = sf_expression_compile(text, len, sf_alloc_libc(), &expression, &error);
     assert(is_checked == is_compiled);

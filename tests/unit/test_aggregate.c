@@ -161,7 +161,6 @@ static void a_count_never_reads_the_value_m5(void **state)
     struct sf_acc row[1];
     struct sf_fault fault;
     sf_aggregates_init(aggregates, row);
-    CHECK(sf_aggregates_is_count_only(aggregates));
     CHECK(add(aggregates, row, "not json", &fault));
     CHECK_EQ(row[0].as.integer, 1);
     row[0].as.integer = INT64_MAX;
@@ -266,29 +265,6 @@ static void damaged_rows_are_refused(void **state)
     sf_aggregates_destroy(aggregates);
 }
 
-static void files_name_aggregates(void **state)
-{
-    (void)state;
-    enum sf_aggregate_kind kind;
-    struct sf_expression_text inner;
-    struct sf_expression_error error;
-    CHECK(sf_aggregate_read(" count ", 7, &kind, &inner, &error) && kind == SF_AGGREGATE_COUNT && inner.text == NULL);
-    CHECK(sf_aggregate_read("count()", 7, &kind, &inner, &error) && kind == SF_AGGREGATE_COUNT);
-    CHECK(sf_aggregate_read("sum( $.a*($.b) )", 16, &kind, &inner, &error) && kind == SF_AGGREGATE_SUM);
-    CHECK(inner.len == 11 && memcmp(inner.text, " $.a*($.b) ", 11) == 0);
-    CHECK(sf_aggregate_read("min($)", 6, &kind, &inner, &error) && kind == SF_AGGREGATE_MIN);
-    CHECK(sf_aggregate_read("max($)", 6, &kind, &inner, &error) && kind == SF_AGGREGATE_MAX);
-    static const struct {
-        const char *text;
-        size_t offset;
-    } rows[] = {{"", 0}, {"avg($)", 0}, {"sum", 3}, {"sum $", 4}, {"sum()", 4}, {"sum($.)", 6}, {"count($)", 6},
-                {"summ($)", 0}, {"sum($", 3}, {"sum(", 3}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (sf_aggregate_read(rows[i].text, strlen(rows[i].text), &kind, &inner, &error)) fail_msg("%s", rows[i].text);
-        CHECK_EQ(error.offset, rows[i].offset);
-    }
-}
-
 static void a_bad_expression_names_its_field(void **state)
 {
     (void)state;
@@ -317,7 +293,6 @@ int main(void)
         cmocka_unit_test(stored_rows_come_back_as_they_were_k5),
         cmocka_unit_test(a_stored_row_is_event_time_and_json_k5),
         cmocka_unit_test(damaged_rows_are_refused),
-        cmocka_unit_test(files_name_aggregates),
         cmocka_unit_test(a_bad_expression_names_its_field),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

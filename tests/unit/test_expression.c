@@ -290,8 +290,6 @@ static void other_serdes_have_only_the_whole_value(void **state)
     CHECK(!sf_expression_eval(deep, &input, &value, &fault));
     CHECK_EQ(fault.kind, SF_FAULT_PROCESSING);
     CHECK_EQ(fault.offset, 4);
-    CHECK(sf_expression_suits("$ + 1", 5, SF_SERDE_INT64) && !sf_expression_suits("$.a", 3, SF_SERDE_INT64));
-    CHECK(sf_expression_suits("$.a", 3, SF_SERDE_JSON));
     sf_expression_destroy(whole);
     sf_expression_destroy(deep);
 }
@@ -403,8 +401,6 @@ static void several_roots_share_their_paths(void **state)
     struct sf_expression_error error;
     CHECK(sf_expression_compile_many(texts, 3, sf_alloc_libc(), &expression, &error));
     CHECK_EQ(sf_expression_root_count(expression), 3);
-    CHECK_EQ(sf_expression_path_count(expression), 3);
-    CHECK_EQ(sf_expression_path(expression, 1)->count, 1);
     struct sf_input_value input = input_of(SF_SERDE_JSON, RECORD, sizeof RECORD - 1);
     struct sf_value values[3];
     struct sf_fault fault;
@@ -439,6 +435,10 @@ static void maps_write_fields_in_declared_order(void **state)
     writer.len = 0;
     CHECK(sf_map_write(map, &input, &writer, &fault) && writer.len == 1 && buf[0] == '3');
     input = input_of(SF_SERDE_JSON, "{\"a\":1,\"b\":0}", 13);
+    CHECK(!sf_map_write(map, &input, &writer, &fault) && fault.kind == SF_FAULT_PROCESSING);
+    sf_map_destroy(map);
+    CHECK(sf_map_compile("$", sf_alloc_libc(), &map, &error));
+    input = input_of(SF_SERDE_STRING, "\xff", 1); /* would be no JSON */
     CHECK(!sf_map_write(map, &input, &writer, &fault) && fault.kind == SF_FAULT_PROCESSING);
     sf_map_destroy(map);
     static const struct sf_map_field bad[] = {{"a", "1"}, {"b", "$."}};
