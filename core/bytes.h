@@ -1,4 +1,10 @@
-/* Big-endian integers in bytes: the one byte order of everything durable. */
+/*
+ * Bytes: big-endian integers, the one byte order of everything durable. Places need no alignment.
+ *
+ *     sf_put_be32(p, 258)      p: 00 00 01 02
+ *
+ * Threading: pure functions.
+ */
 #ifndef SF_CORE_BYTES_H
 #define SF_CORE_BYTES_H
 

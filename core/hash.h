@@ -1,6 +1,11 @@
 /*
- * Hashes. XXH3 (64 bits) is ours and fixed for an application's life (L2: key groups); murmur2 is Kafka's Java
+ * Hash: XXH3 (64 bits) is ours and fixed for an application's life (L2: key groups); murmur2 is Kafka's Java
  * clients' and decides partitions (K12, K13). Both depend on the bytes alone.
+ *
+ *     key "user-7"  ->  sf_hash64 -> key group (0 … 127) -> lane          who works on it here
+ *                   ->  sf_murmur2 -> partition                           where a record with it is written
+ *
+ * Threading: pure functions.
  */
 #ifndef SF_CORE_HASH_H
 #define SF_CORE_HASH_H

@@ -3,7 +3,11 @@
  * its level, the name under which scenarios and people know it, and its words; whoever reads notes fills the words
  * in: {s} the subject, {0} … {3} the arguments, {t0} an argument as a time, {p} the subject as topic/partition.
  *
+ *     sf_note(step->notes, SF_NOTE_TXN_COMMITTED, SF_SUBJECT_NONE, 4, 0, 0, 0)     "transaction 4 committed"
+ *
  * Level POINT: a step of the protocol, which `when:` in a scenario can name and `sfsim points` lists.
+ *
+ * Threading: a task writes its own notes; the words are constant.
  */
 #ifndef SF_CORE_NOTE_H
 #define SF_CORE_NOTE_H

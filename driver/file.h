@@ -1,4 +1,8 @@
-/* Files as a whole, for the driver: the simulator itself touches none. */
+/*
+ * File: files as a whole, for the driver: the simulator itself touches none.
+ *
+ * Threading: none of its own.
+ */
 #ifndef SF_DRIVER_FILE_H
 #define SF_DRIVER_FILE_H
 

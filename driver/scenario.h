@@ -9,7 +9,8 @@
  *     - {at: +2s, to: orders/0, key: a, value: {n: {uniform: [1, 9]}}, ts: +1s, count: 3}
  *           -> BULK, at_ms 2000, count 3, key "a", value `{"n":` draw `}`, ts 1790071201000
  *
- * Everything is owned by one `struct sf_scenario`; strings are NUL-terminated UTF-8. It does not change once loaded.
+ * Everything is owned by one `struct sf_scenario`; strings are NUL-terminated UTF-8. It does not change once loaded, so
+ * any thread may read it.
  */
 #ifndef SF_DRIVER_SCENARIO_H
 #define SF_DRIVER_SCENARIO_H

@@ -4,6 +4,8 @@
  * They read a tree that was walked already, and go on where the walk found something: what is missing or wrong is
  * replaced by something harmless, so that one mistake does not hide or cause another. They report only what the walk
  * cannot see.
+ *
+ * Threading: one loader, one thread.
  */
 #ifndef SF_CORE_APP_LOAD_H
 #define SF_CORE_APP_LOAD_H

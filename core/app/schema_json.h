@@ -5,6 +5,8 @@
  *
  * The schema accepts every file that the loader accepts; what needs more than one value at a time (names that lead
  * nowhere, cycles, V's rules) only the loader refuses.
+ *
+ * Threading: pure functions over a constant table.
  */
 #ifndef SF_CORE_APP_SCHEMA_JSON_H
 #define SF_CORE_APP_SCHEMA_JSON_H

@@ -1,4 +1,12 @@
-/* Nearest valid spelling: what someone who wrote `toppic` probably meant. Private to core/app and its users. */
+/*
+ * Spelling: what someone who wrote `toppic` probably meant.
+ *
+ *     sf_spelling_init(&spelling, "toppic");
+ *     sf_spelling_offer(&spelling, "topic");      one letter too many: near
+ *     sf_spelling_offer(&spelling, "window");     spelling.best stays "topic"
+ *
+ * Threading: none; a struct sf_spelling belongs to whoever inits it.
+ */
 #ifndef SF_CORE_APP_SPELLING_H
 #define SF_CORE_APP_SPELLING_H
 

@@ -1,4 +1,8 @@
-/* Whether bytes may be handed to libfyaml at all: well-formed UTF-8 without NUL or control characters. */
+/*
+ * UTF-8: whether bytes may be handed to the YAML parser at all: well-formed, without NUL and control characters.
+ *
+ * Threading: pure functions.
+ */
 #ifndef SF_CORE_APP_UTF8_H
 #define SF_CORE_APP_UTF8_H
 

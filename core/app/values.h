@@ -1,6 +1,11 @@
 /*
  * Values: what a scalar of an application or scenario file means. Each function takes NUL-terminated text and leaves
  * its output alone where it returns false. No locale, no stdio.
+ *
+ *     sf_value_duration("1m30s", &ms)     true, 90000
+ *     sf_value_duration("30s1m", &ms)     false: largest first
+ *
+ * Threading: pure functions.
  */
 #ifndef SF_CORE_APP_VALUES_H
 #define SF_CORE_APP_VALUES_H

@@ -5,6 +5,8 @@
  *
  * unknown keys, missing ones, wrong types, words and values out of range, and what is not yet supported. What needs
  * more than one value at a time is left to the loaders.
+ *
+ * Threading: one tree, one thread; the table is constant.
  */
 #ifndef SF_CORE_APP_WALK_H
 #define SF_CORE_APP_WALK_H

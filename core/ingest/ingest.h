@@ -1,7 +1,7 @@
 /*
  * Ingest: the task that polls the sources, buffers per partition, orders, tracks time, dispatches to lanes, and fixes
- * barriers. Consumer and dispatcher of the documents in one: one step, one `now`, one owner, so that no fresh
- * watermark can meet a stale liveness clock (I4).
+ * barriers. All of it is one task: one step, one `now`, one owner, so that no fresh watermark can meet a stale liveness
+ * clock (I4).
  *
  * One step, in this order:
  *     control   messages of engine, commit, lanes (STOP, RESET, FINISH, FIX; COMMITTED; WORK; blocks that came back)
@@ -15,7 +15,9 @@
  * committed: every partition is sought, buffers and held heads are thrown away, generators restored (B12).
  *
  * Parts, each with tests of its own: core/time (generators, tracker: heap of contributions, idleness, preview),
- * core/ingest/buffer.h (spans of batches), order.h (heap of heads), cadence.h (when a barrier is due).
+ * core/ingest/buffer.h (spans of batches), judge.h (one record's time), wait.h (D5), cadence.h (when a barrier is due).
+ *
+ * Threading: a task (core/io/sched.h); new, destroy and what is asked of it from outside while it does not run.
  */
 #ifndef SF_CORE_INGEST_INGEST_H
 #define SF_CORE_INGEST_INGEST_H

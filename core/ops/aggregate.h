@@ -16,7 +16,7 @@
  * Integers are exact and an overflow is a PROCESSING fault (M5); a sum becomes a double with its first double. min
  * and max compare exactly; of an integer and a double of the same value the integer is kept, of -0.0 and 0.0 min
  * keeps the first and max the second: so they, like count, do not depend on the order of records. A sum of doubles
- * does (design §2.7).
+ * does.
  *
  * A row is `count` accumulators of 16 bytes without padding; it may be copied, compared and moved as bytes.
  *

@@ -1,5 +1,5 @@
 /*
- * Numbers and their text: exact both ways, without a locale, the same for every compiler (design §2.7).
+ * Numbers and their text: exact both ways, without a locale, the same for every compiler.
  *
  * Reading: a JSON number without fraction and exponent that fits is an int64, anything else the nearest double
  * (ties to even). Writing a double: the fewest digits that read back to the same double, and of those the nearest;

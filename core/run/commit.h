@@ -14,6 +14,8 @@
  * A commit whose end was sent more than once is published, and a new session is opened before anything else is written
  * (B11). At-least-once (B10) is the same walk with a flush between outputs, changelog rows, frontiers and stamp, and
  * the offsets through the group at the end.
+ *
+ * Threading: a task (core/io/sched.h); new, destroy and the counters while it does not run.
  */
 #ifndef SF_CORE_RUN_COMMIT_H
 #define SF_CORE_RUN_COMMIT_H

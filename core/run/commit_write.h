@@ -4,6 +4,8 @@
  * the step's budget ask for. Changelog rows are copied on to persist once their block is through.
  *
  *     block  a0 b0 a1 c0 b1    written as  a0 a1 | b0 b1 | c0
+ *
+ * Threading: the commit task's.
  */
 #ifndef SF_CORE_RUN_COMMIT_WRITE_H
 #define SF_CORE_RUN_COMMIT_WRITE_H

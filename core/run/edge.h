@@ -17,7 +17,7 @@
  * A step sees an edge only through the counts that were latched before it (core/io/sched.h): `in` is the
  * consumer's port, `back` the producer's.
  *
- * Generations. Every message carries its producer's generation. After an abort (design: stop, fall back, go on) a
+ * Generations. Every message carries its producer's generation. After an abort (core/run/recover.c) a
  * task raises its own; older messages are dropped as they come up (sf_edge_peek does that and gives the blocks
  * back), newer ones wait until the reader has fallen back too.
  *

@@ -132,7 +132,7 @@ static bool seal_step(struct sf_flow *flow, struct sf_flow_step *step, uint32_t 
     return true;
 }
 
-/* K2: one row per operator, by lane 0, which is as far as the others are (design: who owns what). */
+/* K2: one row per operator, by lane 0, which is as far as the others are. */
 static void seal_frontiers(struct sf_flow *flow)
 {
     for (uint32_t rank = 0; rank < flow->step_count && flow->config.lane == 0; rank++) {

@@ -1,9 +1,9 @@
 /*
  * Lane: the task that owns the keys of one lane of one sub-topology: their records, their state, their closing passes
- * (L1). Both halves of the documents in one: the record half judges by the floor, the punctuation half acts on the
- * frontier, at the same points of the protocol.
+ * (L1). Judging records by the floor and closing windows by the frontier are one task, since both move at the same
+ * points of the protocol.
  *
- * Around a barrier N, in this order, each part resumable (design: one barrier, in messages):
+ * Around a barrier N, in this order, each part resumable:
  *
  *     BARRIER N at the head of every in-edge, COMMITTED(N-1) read
  *       1  flush only: the pass up to W(N) - δ, into epoch N
@@ -12,6 +12,8 @@
  *       4  the ring takes W(N): floors; epoch N+1
  *       5  the pass up to the frontier, into epoch N+1
  *       6  WORK(N+1) if there is any; next records
+ *
+ * Threading: a task (core/io/sched.h); new and destroy while it does not run.
  */
 #ifndef SF_CORE_RUN_LANE_H
 #define SF_CORE_RUN_LANE_H

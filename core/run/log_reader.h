@@ -4,6 +4,8 @@
  *
  * It needs no further write to finish (K9): a partition is through when the consumer says that it has caught up,
  * whatever its last offset is; an empty or truncated log is fine.
+ *
+ * Threading: one owner, the task whose steps it is called from.
  */
 #ifndef SF_CORE_RUN_LOG_READER_H
 #define SF_CORE_RUN_LOG_READER_H

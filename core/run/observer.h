@@ -2,7 +2,12 @@
  * Observer: what the engine did, told synchronously to whoever checks it. The simulator's oracle is one; in
  * production there is none (every function may be NULL, one branch per batch). It never influences anything.
  *
- * Called from inside the step of the task in question; pointers are borrowed until return.
+ *
+ *     a barrier, as an observer hears of it:   dispatched … watermark(BARRIER)  fixed(4)  crossed(0, 0, 4)
+ *                                              passed(0, 0, 4)  committed(4)
+ *
+ * Threading: called from inside the step of the task in question, so from any thread that steps tasks; pointers are
+ * borrowed until return.
  */
 #ifndef SF_CORE_RUN_OBSERVER_H
 #define SF_CORE_RUN_OBSERVER_H

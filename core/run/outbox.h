@@ -2,6 +2,12 @@
  * Outbox: the end of an edge where a lane puts the wire records it makes. It fills one block after the other; a record
  * always finds room, since one unit of work must not be cut in the middle: without credit it goes into a spill, which
  * the lane drains before it takes its next unit. So a spill holds at most what one unit makes.
+ *
+ *     append, append          into the open block; no credit: into the spill
+ *     drain                   spill to the edge as credit comes back; false: some is left, take no further unit
+ *     close_block, push       the block goes, whether full or not
+ *
+ * Threading: the lane's, as the producing end of its edge.
  */
 #ifndef SF_CORE_RUN_OUTBOX_H
 #define SF_CORE_RUN_OUTBOX_H

@@ -13,6 +13,8 @@
  *     stamps 20 30 40 50, crash after 50:  ring 20 30 40, newest 50;  push 60: frontier(0) = 40;  push 70: 60
  *
  * Ingest keeps one (it writes the stamps), every lane keeps one; they are equal at equal epochs.
+ *
+ * Threading: one owner.
  */
 #ifndef SF_CORE_RUN_RING_H
 #define SF_CORE_RUN_RING_H

@@ -3,6 +3,8 @@
  * on its way out names a target and a partition.
  *
  *     sinks first, by sink index; then for each aggregate its changelog and its emit-frontier topic (K2)
+ *
+ * Threading: constant while tasks run.
  */
 #ifndef SF_CORE_RUN_TARGET_H
 #define SF_CORE_RUN_TARGET_H

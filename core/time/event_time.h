@@ -5,6 +5,8 @@
  *     sf_time_add(100, -30)            = 70
  *     sf_time_add(SF_TIME_UNSET, 30)   = SF_TIME_UNSET
  *     sf_time_add(INT64_MAX - 1, 30)   = INT64_MAX - 1     saturates below the sentinel
+ *
+ * Threading: pure functions.
  */
 #ifndef SF_CORE_TIME_EVENT_TIME_H
 #define SF_CORE_TIME_EVENT_TIME_H

@@ -1,6 +1,10 @@
 /*
  * Checks: everything V refuses that a topology shows by itself, all findings at once, each naming source or step,
  * rule and remedy. What only a file has (unknown keys, spelling) is the loader's.
+ *
+ *     sf_topology_check(topology, &findings)    false; findings.items[0]: V1, place 12:3, "the source `orders` …"
+ *
+ * Threading: a list of findings has one owner; the topology is only read.
  */
 #ifndef SF_CORE_TOPO_CHECK_H
 #define SF_CORE_TOPO_CHECK_H

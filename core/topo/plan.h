@@ -10,6 +10,8 @@
  *               sub-topology 0                    |  sub-topology 1
  *
  * `hops` and `delta_ms` are F8's h and δ of a step: both 0 with nothing that closes upstream.
+ *
+ * Threading: constant once made; any thread reads it.
  */
 #ifndef SF_CORE_TOPO_PLAN_H
 #define SF_CORE_TOPO_PLAN_H
