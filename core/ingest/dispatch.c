@@ -131,7 +131,7 @@ static bool send_head(struct sf_ingest *ingest, struct sfi_partition *p)
     *ref = (struct sf_ref){
         .record = record, .hash = hash, .ts_ms = p->head_ts, .partition = p->number, .source = p->source};
     block->count++;
-    if (ingest->config.observer != NULL) show(ingest, ref, p->tp);
+    if (ingest->is_watched) show(ingest, ref, p->tp);
     ingest->bytes += record->key.len + record->value.len + SFI_RECORD_OVERHEAD;
     if (block->count == lane->refs_max) push_block(ingest, lane);
     return true;
@@ -225,6 +225,8 @@ uint32_t sfi_dispatch(struct sf_ingest *ingest, const struct sf_step *step, uint
     uint32_t used = 0;
     uint32_t last = SF_HEAP_OUT;
     const struct sf_heap_item *top;
+    const struct sf_observer *observer = ingest->config.observer;
+    ingest->is_watched = observer != NULL && observer->dispatched != NULL;
     ingest->stall = SFI_STALL_NONE;
     while ((top = sf_heap_top(&ingest->order)) != NULL && !ingest->has_failed) {
         if (used >= budget || !sfi_has_note_room(step)) {

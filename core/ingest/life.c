@@ -154,7 +154,7 @@ static enum sf_status open_consumer(struct sf_ingest *ingest, struct sf_waker wa
     struct sf_consumer_config config = {.group = ingest->config.topology->application_id,
                                         .purpose = "source",
                                         .is_read_committed = true,
-                                        .has_headers = true,
+                                        .has_headers = ingest->config.plan->has_headers_out,
                                         .batch_records_max = ingest->batch_records_max,
                                         .fetch_bytes_max = UINT64_C(64) << 20,
                                         .waker = waker};

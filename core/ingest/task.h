@@ -163,7 +163,8 @@ struct sf_ingest {
     bool is_dispatch_owed;      /* polling took the whole budget: this step dispatches first */
     uint32_t poll_records;      /* of a poll that budgets have cut, so far (D1) */
     uint32_t poll_units;
-    struct sf_ref *seen;        /* for the observer: the dispatch batch in order */
+    bool is_watched;            /* the observer wants dispatch batches */
+    struct sf_ref *seen;        /* for it: the batch in order */
     struct sf_tp *seen_tps;
     uint32_t seen_count;
     uint32_t seen_capacity;

@@ -227,6 +227,32 @@ static void find_lag(struct builder *b, uint32_t index)
     if (out->hops > b->plan->hops_max) b->plan->hops_max = out->hops;
 }
 
+static bool reaches_sink(const struct sf_route *routes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (routes[i].kind == SF_ROUTE_SINK) return true;
+    return false;
+}
+
+/* Headers travel with a record until an aggregation makes results of it. */
+static bool has_headers_out(const struct builder *b)
+{
+    const struct sf_topology *topology = b->topology;
+    bool is_carried[SF_TOPOLOGY_STEPS_MAX] = {false};
+    for (uint32_t i = 0; i < topology->source_count; i++)
+        if (reaches_sink(b->plan->sources[i].routes, b->plan->sources[i].route_count)) return true;
+    for (uint32_t k = 0; k < topology->step_count; k++) {
+        uint32_t index = b->order.steps[k];
+        const struct sf_step_spec *step = &topology->steps[index];
+        if (step->kind == SF_STEP_AGGREGATE) continue;
+        for (uint32_t i = 0; i < step->input_count; i++)
+            if (step->inputs[i].kind == SF_INPUT_SOURCE || is_carried[step->inputs[i].index]) is_carried[index] = true;
+        if (is_carried[index] && reaches_sink(b->plan->steps[index].routes, b->plan->steps[index].route_count))
+            return true;
+    }
+    return false;
+}
+
 struct sf_plan *sf_plan_new(struct sf_topology *topology)
 {
     struct sf_plan *plan = sf_topology_take(topology, sizeof *plan);
@@ -254,5 +280,6 @@ struct sf_plan *sf_plan_new(struct sf_topology *topology)
     }
     for (uint32_t i = 0; i < topology->step_count; i++) find_lag(&b, b.order.steps[i]);
     for (uint32_t i = 0; i < plan->sub_count; i++) fill_sub(&b, i);
+    plan->has_headers_out = has_headers_out(&b);
     return plan;
 }

@@ -65,6 +65,7 @@ struct sf_plan {
     struct sf_plan_source *sources;     /* by topology source index */
     uint32_t hops_max;                  /* deepest h: rings hold 2h + 3 stamps (K1) */
     bool is_event_time;                 /* D7 */
+    bool has_headers_out;               /* some record reaches a sink with the headers it came with */
 };
 
 /* In the topology's own memory: lives as long as it. The topology must have passed sf_topology_check. */

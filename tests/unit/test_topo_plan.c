@@ -333,6 +333,30 @@ static void event_time_is_tracked_for_a_strategy_or_a_window_d7(void **state)
     sf_topology_destroy(given.topology);
 }
 
+/* ---- headers ---- */
+
+static bool has_headers_out(const char *steps)
+{
+    struct shape shape;
+    build(&shape, steps);
+    describe(&shape);
+    bool answer = shape.plan->has_headers_out;
+    sf_topology_destroy(shape.topology);
+    return answer;
+}
+
+static void headers_are_wanted_only_where_they_reach_a_sink(void **state)
+{
+    (void)state;
+    CHECK(!has_headers_out("a1<s !a1"));
+    CHECK(!has_headers_out("f1<s k1<f1 a1<k1 f2<a1 !f2"));
+    CHECK(!has_headers_out("a1<s f1<s !a1"));
+    CHECK(has_headers_out("!s"));
+    CHECK(has_headers_out("f1<s !f1"));
+    CHECK(has_headers_out("a1<s f1<t m1<a1,f1 !m1"));
+    CHECK(has_headers_out("!f2 f2<k1 k1<s a1<k1"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_window_that_contains_the_upstream_one_lags_by_the_graces_only_f8),
         cmocka_unit_test(the_larger_of_two_paths_counts_and_terms_add_up_f8),
         cmocka_unit_test(event_time_is_tracked_for_a_strategy_or_a_window_d7),
+        cmocka_unit_test(headers_are_wanted_only_where_they_reach_a_sink),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
