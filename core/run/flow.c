@@ -307,6 +307,26 @@ static bool init_steps(struct sf_flow *flow, struct sf_error *error)
     return true;
 }
 
+/* Which aggregation the records of a source meet first, if no step before it may change key or time. */
+static struct sf_flow_step *expected_of(struct sf_flow *flow, uint32_t source)
+{
+    const struct sf_plan *plan = flow->config.plan;
+    if (plan->sources[source].sub != flow->config.sub) return NULL;
+    const struct sf_route *routes = plan->sources[source].routes;
+    uint32_t count = plan->sources[source].route_count;
+    for (;;) {
+        uint32_t at = 0;
+        while (at < count && routes[at].kind != SF_ROUTE_STEP) at++;
+        if (at == count) return NULL;
+        const struct sf_plan_step *next = &plan->steps[routes[at].target];
+        enum sf_step_kind kind = plan->topology->steps[next->step].kind;
+        if (kind == SF_STEP_AGGREGATE) return &flow->steps[next->rank];
+        if (kind == SF_STEP_KEY_BY) return NULL;
+        routes = next->routes;
+        count = next->route_count;
+    }
+}
+
 bool sf_flow_init(struct sf_flow *flow, const struct sf_flow_config *config, struct sf_error *error)
 {
     memset(flow, 0, sizeof *flow);
@@ -329,6 +349,9 @@ bool sf_flow_init(struct sf_flow *flow, const struct sf_flow_config *config, str
     }
     flow->epoch = config->epoch;
     flow->pass_start = SF_TIME_UNSET;
+    uint32_t source_count = config->plan->topology->source_count;
+    flow->expected = sf_calloc(config->alloc, source_count, sizeof *flow->expected);
+    for (uint32_t i = 0; i < source_count; i++) flow->expected[i] = expected_of(flow, i);
     return init_steps(flow, error);
 }
 
@@ -348,6 +371,7 @@ void sf_flow_deinit(struct sf_flow *flow)
     sf_cfree(alloc, flow->hops, flow->hop_count, sizeof *flow->hops);
     sf_cfree(alloc, flow->halves[0], flow->step_count, sizeof *flow->counts);
     sf_cfree(alloc, flow->halves[1], flow->step_count, sizeof *flow->counts);
+    sf_cfree(alloc, flow->expected, flow->config.plan->topology->source_count, sizeof *flow->expected);
     sf_cfree(alloc, flow->steps, flow->step_count, sizeof *flow->steps);
     sf_free(alloc, flow->scratch, flow->scratch_bytes);
     memset(flow, 0, sizeof *flow);

@@ -43,6 +43,7 @@ struct sf_flow_step {
     struct sf_map *map;                /* MAP_VALUES */
     struct sf_aggregates *aggregates;  /* AGGREGATE */
     struct sf_window_store *store;     /* AGGREGATE */
+    int64_t start;                     /* AGGREGATE: of the window that a record was last in */
     int64_t floor;                     /* of the running epoch */
     int64_t emitted;                   /* AGGREGATE, on close: the emit frontier */
     struct sf_stamp emitted_at[SF_EPOCHS_OPEN + 1]; /* its last values with the epoch that raised it, newest last */
@@ -69,6 +70,7 @@ struct sf_flow {
     const struct sf_plan_sub *plan_sub;
     struct sf_flow_step *steps;
     uint32_t step_count;
+    struct sf_flow_step **expected; /* by source: the aggregation that its records meet first; NULL: not known before */
     struct sf_outbox commit;
     struct sf_outbox *hops; /* downstream_count * lane_count */
     uint32_t hop_count;
@@ -99,6 +101,9 @@ void sf_flow_deinit(struct sf_flow *flow);
 /* One record from source `source` (routes of the plan), or over a hop into step `step`. False: it failed (M5). */
 bool sf_flow_enter_source(struct sf_flow *flow, uint32_t source, struct sf_flow_record *record);
 bool sf_flow_enter_step(struct sf_flow *flow, uint32_t step, struct sf_flow_record *record);
+
+/* A record that is to enter from `source`: see sf_window_store_expect. */
+void sf_flow_expect(struct sf_flow *flow, uint32_t source, int64_t ts_ms, uint64_t hash, bool is_soon);
 
 /* Every outbox has room for the next unit. Sends what waits. */
 bool sf_flow_drain(struct sf_flow *flow);

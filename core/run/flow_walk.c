@@ -241,6 +241,14 @@ bool sfi_flow_result(struct sf_flow *flow, struct sf_flow_step *step, int64_t st
     return is_done;
 }
 
+/* Records follow each other in time, most of them into the same window. */
+static int64_t window_start(struct sf_flow_step *step, int64_t ts_ms)
+{
+    int64_t size = step->spec->window.size_ms;
+    if (ts_ms < step->start || ts_ms - step->start >= size) step->start = ts_ms - ts_ms % size;
+    return step->start;
+}
+
 static bool step_aggregate(struct sf_flow *flow, struct sf_flow_step *step, const struct sf_flow_record *record)
 {
     struct sf_step_counts *counts = counts_of(flow, step);
@@ -248,7 +256,7 @@ static bool step_aggregate(struct sf_flow *flow, struct sf_flow_step *step, cons
         counts->drops[record->key.data == NULL ? SF_DROP_NULL_KEY : SF_DROP_NULL_VALUE]++;
         return true;
     }
-    int64_t start = record->ts_ms - record->ts_ms % step->spec->window.size_ms;
+    int64_t start = window_start(step, record->ts_ms);
     int64_t close = sf_time_add(start + step->spec->window.size_ms, step->spec->window.grace_ms);
     if (close <= step->floor) { /* F2, inclusive */
         counts->drops[SF_DROP_LATE_WINDOW]++;
@@ -306,6 +314,12 @@ bool sf_flow_enter_source(struct sf_flow *flow, uint32_t source, struct sf_flow_
 {
     const struct sf_plan_source *from = &flow->config.plan->sources[source];
     return forward(flow, from->routes, from->route_count, record);
+}
+
+void sf_flow_expect(struct sf_flow *flow, uint32_t source, int64_t ts_ms, uint64_t hash, bool is_soon)
+{
+    struct sf_flow_step *step = flow->expected[source];
+    if (step != NULL) sf_window_store_expect(step->store, window_start(step, ts_ms), hash, is_soon);
 }
 
 bool sf_flow_enter_step(struct sf_flow *flow, uint32_t step, struct sf_flow_record *record)

@@ -3,6 +3,9 @@
 #include "core/text.h"
 #include "core/time/event_time.h"
 
+#define LOOK_FAR 16u /* records ahead: an index place takes a miss or two, */
+#define LOOK_SOON 8u /* then so does the row it names */
+
 enum part {
     PART_RECORDS,
     PART_FLUSH, /* 1 */
@@ -71,6 +74,14 @@ static void observe_taken(struct sf_lane *lane, const struct sf_ref *refs, uint3
         observer->taken(observer->ctx, lane->config.sub, lane->config.lane, lane->epoch, refs, count);
 }
 
+/* What the records a little further on will need comes into the cache meanwhile. */
+static void look_ahead(struct sf_lane *lane, const struct sf_ref *refs, uint32_t count)
+{
+    uint32_t far = lane->cursor + LOOK_FAR, soon = lane->cursor + LOOK_SOON;
+    if (far < count) sf_flow_expect(&lane->flow, refs[far].source, refs[far].ts_ms, refs[far].hash, false);
+    if (soon < count) sf_flow_expect(&lane->flow, refs[soon].source, refs[soon].ts_ms, refs[soon].hash, true);
+}
+
 /* Records of a RUN from the cursor on; units used. */
 static uint32_t take_run(struct sf_lane *lane, const struct sf_msg *msg, uint32_t budget)
 {
@@ -79,6 +90,7 @@ static uint32_t take_run(struct sf_lane *lane, const struct sf_msg *msg, uint32_
     while (lane->cursor < msg->block->count && lane->cursor - first < budget) {
         const struct sf_ref *ref = &refs[lane->cursor];
         if (!sf_outbox_is_clear(&lane->flow.commit) && !sf_flow_drain(&lane->flow)) break;
+        look_ahead(lane, refs, msg->block->count);
         struct sf_flow_record record = {.key = ref->record->key,
                                         .value = ref->record->value,
                                         .headers = ref->record->headers,

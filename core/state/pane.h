@@ -134,4 +134,24 @@ static inline uint32_t sfi_pane_find(const struct sfi_pools *pools, const struct
     }
 }
 
+/* A hint that sfi_pane_find will look for `hash`: see sf_window_store_expect. */
+static inline void sfi_pane_expect(const struct sfi_pools *pools, const struct sfi_pane *pane, uint64_t hash,
+                                   bool is_soon)
+{
+    uint32_t tag = (uint32_t)(hash >> 32);
+    if (!is_soon) {
+        __builtin_prefetch(&pane->index[tag & pane->index_mask]);
+        return;
+    }
+    for (uint32_t at = tag & pane->index_mask;; at = (at + 1) & pane->index_mask) {
+        struct sfi_place place = pane->index[at];
+        if (place.row == 0) return;
+        if (place.tag != tag) continue;
+        const uint8_t *row = (const uint8_t *)sfi_pane_row(pools, pane, place.row - 1);
+        __builtin_prefetch(row, 1);
+        __builtin_prefetch(row + pools->stride - 1, 1); /* it may lie across two lines */
+        return;
+    }
+}
+
 #endif

@@ -196,6 +196,12 @@ struct sf_window_row sf_window_store_touch(struct sf_window_store *store, int64_
     return sfi_row_view(row, false);
 }
 
+void sf_window_store_expect(const struct sf_window_store *store, int64_t start, uint64_t hash, bool is_soon)
+{
+    const struct sfi_pane *pane = sfi_window_pane(store, start);
+    if (pane != NULL) sfi_pane_expect(&store->pools, pane, hash, is_soon);
+}
+
 void sf_window_store_set_ts(struct sf_window_store *store, int64_t ts_ms)
 {
     assert(store->touched != NULL && ts_ms != SF_TIME_UNSET);

@@ -75,6 +75,9 @@ void sf_window_store_destroy(struct sf_window_store *store);
  * copied when it is new. */
 struct sf_window_row sf_window_store_touch(struct sf_window_store *store, int64_t start, uint64_t hash,
                                            const uint8_t *key, uint32_t key_len);
+/* A touch of that key is to come: fetches what it will look at into the processor's cache, first its place in the
+ * index, then, asked again some records later with `is_soon`, its row. A hint: nothing changes. */
+void sf_window_store_expect(const struct sf_window_store *store, int64_t start, uint64_t hash, bool is_soon);
 /* The time of the row that was touched last; every new row needs one before the epoch is sealed. */
 void sf_window_store_set_ts(struct sf_window_store *store, int64_t ts_ms);
 /* Take back the touch that has just made a new row, as if the row had never been. */

@@ -71,7 +71,10 @@ static int64_t number(const struct sf_acc *acc)
 static struct sf_window_row touch(struct sf_window_store *store, int64_t start, const char *key)
 {
     uint32_t len = (uint32_t)strlen(key);
-    return sf_window_store_touch(store, start, sf_hash64(key, len), (const uint8_t *)key, len);
+    uint64_t hash = sf_hash64(key, len);
+    sf_window_store_expect(store, start, hash, false); /* whether or not it is there: changes nothing */
+    sf_window_store_expect(store, start, hash, true);
+    return sf_window_store_touch(store, start, hash, (const uint8_t *)key, len);
 }
 
 static int64_t count_of(const struct sf_window_store *store, int64_t start, const char *key)
