@@ -7,7 +7,7 @@
 
 #include "prod/kafka_impl.h"
 
-#define BLOCK_BYTES_MIN 65536u
+#define BLOCK_BYTES_MIN 32768u
 #define SPARES_LOOKED_AT 8u
 
 /* ------------------------------------------------------------------ headers */
@@ -100,16 +100,16 @@ static struct sfi_kafka_block *block_take(struct sfi_kafka_pool *pool, size_t ca
     return block;
 }
 
-static struct sf_slice slice_copy(uint8_t **at, const void *data, size_t len)
+static struct sf_slice slice_copy(uint8_t **back, const void *data, size_t len)
 {
     if (data == NULL) return (struct sf_slice){NULL, 0};
-    uint8_t *to = *at;
-    memcpy(to, data, len);
-    *at = to + len;
-    return (struct sf_slice){to, (uint32_t)len};
+    *back -= len;
+    memcpy(*back, data, len);
+    return (struct sf_slice){*back, (uint32_t)len};
 }
 
-static void record_copy(struct sf_record *record, const rd_kafka_message_t *message, uint8_t **at, bool has_headers)
+static void record_copy(struct sf_record *record, const rd_kafka_message_t *message, size_t headers_len,
+                        bool has_headers, uint8_t **back)
 {
     rd_kafka_timestamp_type_t type;
     record->ts_ms = rd_kafka_message_timestamp(message, &type);
@@ -117,41 +117,43 @@ static void record_copy(struct sf_record *record, const rd_kafka_message_t *mess
                       : type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME ? SF_TS_APPEND
                                                                    : SF_TS_NONE;
     record->offset = message->offset;
-    record->key = slice_copy(at, message->key, message->key_len);
-    record->value = slice_copy(at, message->payload, message->len);
+    record->key = slice_copy(back, message->key, message->key_len);
+    record->value = slice_copy(back, message->payload, message->len);
     record->headers = (struct sf_slice){NULL, 0};
     if (!has_headers) return;
-    size_t len = headers_flatten(message, *at);
-    record->headers = (struct sf_slice){*at, (uint32_t)len};
-    *at += len;
+    *back -= headers_len;
+    (void)headers_flatten(message, *back);
+    record->headers = (struct sf_slice){*back, (uint32_t)headers_len};
 }
 
-struct sf_batch *sfi_kafka_batch_new(struct sfi_kafka_pool *pool, rd_kafka_message_t *const *messages,
-                                     uint32_t message_count, uint32_t record_count, bool has_headers)
+static struct sfi_kafka_block *block_begin(struct sfi_kafka_pool *pool, size_t bytes)
 {
-    assert(record_count > 0 && record_count <= message_count);
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < message_count; i++) {
-        if (messages[i]->err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
-        bytes += messages[i]->key_len + messages[i]->len;
-        if (has_headers) bytes += headers_flatten(messages[i], NULL);
-    }
-    size_t array_bytes = record_count * sizeof(struct sf_record);
-    struct sfi_kafka_block *block = block_take(pool, array_bytes + bytes + 1); /* + 1: an empty tail has an address */
-    struct sf_record *records = (struct sf_record *)(block + 1);
-    uint8_t *at = (uint8_t *)(records + record_count);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < message_count; i++)
-        if (messages[i]->err == RD_KAFKA_RESP_ERR_NO_ERROR)
-            record_copy(&records[count++], messages[i], &at, has_headers);
-    assert(count == record_count && at <= (uint8_t *)(block + 1) + block->capacity);
-    block->batch = (struct sf_batch){.count = count,
-                                     .records = records,
-                                     .next_offset = records[count - 1].offset + 1,
+    struct sfi_kafka_block *block = block_take(pool, bytes);
+    block->batch = (struct sf_batch){.records = (struct sf_record *)(block + 1),
                                      .known_end = SF_OFFSET_UNKNOWN,
                                      .bytes = sizeof *block + block->capacity,
                                      .impl = block};
-    return &block->batch;
+    block->behind = NULL;
+    block->back = (uint8_t *)(block + 1) + block->capacity - 1; /* - 1: an empty tail has an address of its own */
+    return block;
+}
+
+struct sfi_kafka_block *sfi_kafka_batch_add(struct sfi_kafka_pool *pool, struct sfi_kafka_block *block,
+                                            const rd_kafka_message_t *message, uint32_t records_max,
+                                            bool has_headers)
+{
+    assert(message->err == RD_KAFKA_RESP_ERR_NO_ERROR);
+    size_t headers_len = has_headers ? headers_flatten(message, NULL) : 0;
+    size_t bytes = sizeof(struct sf_record) + message->key_len + message->len + headers_len;
+    bool is_full = block == NULL || block->batch.count == records_max ||
+                   (size_t)(block->back - (uint8_t *)((struct sf_record *)(block + 1) + block->batch.count)) < bytes;
+    if (is_full) block = block_begin(pool, bytes + 1);
+    struct sf_record *record = (struct sf_record *)(block + 1) + block->batch.count;
+    record_copy(record, message, headers_len, has_headers, &block->back);
+    block->batch.count++;
+    block->batch.next_offset = record->offset + 1;
+    assert((uint8_t *)(record + 1) <= block->back);
+    return block;
 }
 
 void sfi_kafka_batch_release(struct sfi_kafka_pool *pool, struct sf_batch *batch)

@@ -1,10 +1,12 @@
 /*
- * Batches: what one poll took from one partition, copied out of the library's messages into one block.
+ * Batches: records of one partition, copied out of the library's messages into one block as they come.
  *
- *     block = [ header | struct sf_record × count | key value headers key value headers … ]
+ *     block = [ header | struct sf_record × count → …      … ← headers value key | headers value key ]
  *
- * The library's messages are destroyed on the polling thread at once (each pins about 450 bytes and a share of its
- * fetch buffer). Blocks are kept and used again: in a steady state nothing is allocated, and never per record.
+ * The records' array grows from the front and their bytes from the back, so that nobody has to know beforehand how
+ * many of what size there will be. The library's messages are destroyed right after (each pins about 450 bytes and a
+ * share of its fetch buffer). Blocks are kept and used again: in a steady state nothing is allocated, and never per
+ * record.
  *
  * Owned by one consumer; used by its task alone.
  */
@@ -15,11 +17,13 @@
 
 #include "core/io/kafka.h"
 
-#define SFI_KAFKA_SPARES_MAX 64u /* free blocks kept */
+#define SFI_KAFKA_SPARES_MAX 256u /* free blocks kept */
 
 struct sfi_kafka_block {
     struct sf_batch batch; /* first: a batch is its block */
     struct sfi_kafka_block *prev, *next; /* in `live` or `spare` (next alone) */
+    struct sfi_kafka_block *behind;      /* the owner's, while it keeps the batch for later */
+    uint8_t *back; /* the bytes of records begin here */
     size_t capacity; /* bytes behind this header */
 };
 
@@ -29,10 +33,12 @@ struct sfi_kafka_pool {
     uint32_t spare_count;
 };
 
-/* The records among `messages` (those without an error), at least one, all of one partition, as a live batch with
- * records, count, next_offset (last + 1) and bytes set. Destroys no message. */
-struct sf_batch *sfi_kafka_batch_new(struct sfi_kafka_pool *pool, rd_kafka_message_t *const *messages,
-                                     uint32_t message_count, uint32_t record_count, bool has_headers);
+/* The block that `message`, one without an error, was copied to as its next record: `block` (may be NULL) where that
+ * has room and fewer than `records_max`, else a new live one, with nothing but that record. count, next_offset (the
+ * record's + 1) and bytes are set. Does not destroy the message. */
+struct sfi_kafka_block *sfi_kafka_batch_add(struct sfi_kafka_pool *pool, struct sfi_kafka_block *block,
+                                            const rd_kafka_message_t *message, uint32_t records_max,
+                                            bool has_headers);
 void sfi_kafka_batch_release(struct sfi_kafka_pool *pool, struct sf_batch *batch);
 /* Frees all, live ones too. */
 void sfi_kafka_pool_deinit(struct sfi_kafka_pool *pool);

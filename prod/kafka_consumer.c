@@ -8,7 +8,9 @@
 #define MAIN_EVENTS_MAX 16u          /* of the instance itself, per poll */
 #define QUEUED_RECORD_BYTES 512u     /* what a small queued record really costs the library */
 #define FETCH_BYTES_MIN 65536u
-#define FETCH_BYTES_MAX 1048576u
+/* Of one partition, per request: larger answers leave the processor's caches before they are read. */
+#define FETCH_BYTES_MAX 131072u
+#define QUEUE_BYTES_MAX 262144u /* of one partition: one answer is read while the next arrives */
 
 void sfi_kafka_consumer_wake(struct sfi_kafka_consumer *consumer)
 {
@@ -67,7 +69,7 @@ static rd_kafka_conf_t *consumer_conf(struct sfi_kafka_consumer *consumer)
     uint64_t share = consumer->fetch_bytes_max / (consumer->part_count > 0 ? consumer->part_count : 1);
     if (share < FETCH_BYTES_MIN) share = FETCH_BYTES_MIN;
     if (share > (uint64_t)1 << 30) share = (uint64_t)1 << 30;
-    consumer->part_bytes_max = share;
+    consumer->part_bytes_max = share < QUEUE_BYTES_MAX ? share : QUEUE_BYTES_MAX;
     consumer->part_count_max = share / QUEUED_RECORD_BYTES;
     rd_kafka_conf_t *conf = sfi_kafka_conf_new(&consumer->link, consumer->purpose);
     sfi_kafka_conf_set(conf, "group.id", consumer->group);
@@ -76,7 +78,7 @@ static rd_kafka_conf_t *consumer_conf(struct sfi_kafka_consumer *consumer)
     sfi_kafka_conf_set(conf, "enable.partition.eof", "true");
     sfi_kafka_conf_set(conf, "auto.offset.reset", "error");
     sfi_kafka_conf_set(conf, "isolation.level", consumer->is_read_committed ? "read_committed" : "read_uncommitted");
-    sfi_kafka_conf_set_int(conf, "queued.max.messages.kbytes", (int64_t)(share / 1024));
+    sfi_kafka_conf_set_int(conf, "queued.max.messages.kbytes", (int64_t)(consumer->part_bytes_max / 1024));
     sfi_kafka_conf_set_int(conf, "queued.min.messages", (int64_t)consumer->part_count_max);
     sfi_kafka_conf_set_int(conf, "fetch.message.max.bytes",
                            (int64_t)(share < FETCH_BYTES_MAX ? share : FETCH_BYTES_MAX));
@@ -105,6 +107,20 @@ static void part_start(struct sfi_kafka_part *part)
     rd_kafka_error_destroy(error);
 }
 
+static struct sfi_kafka_block *part_pop(struct sfi_kafka_part *part)
+{
+    struct sfi_kafka_block *block = part->first;
+    if (block == NULL) return NULL;
+    part->first = block->behind;
+    if (part->first == NULL) part->last = NULL;
+    return block;
+}
+
+static void on_dropped(rd_kafka_message_t *message, void *opaque)
+{
+    (void)message, (void)opaque;
+}
+
 /* After return the library's version barrier hides everything fetched so far; the queue is emptied of errors, which
  * carry no version. */
 static void part_stop(struct sfi_kafka_part *part)
@@ -115,11 +131,10 @@ static void part_stop(struct sfi_kafka_part *part)
     rd_kafka_error_t *error = rd_kafka_incremental_unassign(consumer->rk, list);
     rd_kafka_topic_partition_list_destroy(list);
     if (error != NULL) rd_kafka_error_destroy(error); /* a fatal error has emptied the assignment already */
-    ssize_t count;
-    do {
-        count = rd_kafka_consume_batch_queue(part->queue, 0, consumer->messages, consumer->batch_records_max);
-        for (ssize_t i = 0; i < count; i++) rd_kafka_message_destroy(consumer->messages[i]);
-    } while (count > 0);
+    while (rd_kafka_queue_length(part->queue) > 0)
+        (void)rd_kafka_consume_callback_queue(part->queue, 0, on_dropped, NULL);
+    struct sfi_kafka_block *block;
+    while ((block = part_pop(part)) != NULL) sfi_kafka_batch_release(&consumer->pool, &block->batch);
 }
 
 static void consumer_start(struct sfi_kafka_consumer *consumer)
@@ -158,8 +173,6 @@ static void part_reset(struct sfi_kafka_part *part, int64_t offset)
     part->caught_up_at = -1;
     part->is_fresh = true;
     part->is_due = false;
-    part->run_bytes = 0;
-    part->run_count = 0;
 }
 
 static uint32_t consumer_add(void *self, struct sf_tp tp, int64_t offset)
@@ -237,7 +250,7 @@ static void consumer_resume(void *self, struct sf_tp tp)
     assert(part != NULL);
     if (!part->is_paused) return;
     part->is_paused = false;
-    if (atomic_load(&part->is_ready) || part->is_due) sfi_kafka_consumer_wake(consumer);
+    if (atomic_load(&part->is_ready) || part->is_due || part->first != NULL) sfi_kafka_consumer_wake(consumer);
 }
 
 static void consumer_release(void *self, struct sf_batch *batch)
@@ -310,13 +323,11 @@ static void part_error(struct sfi_kafka_part *part, const rd_kafka_message_t *me
     if (sf_status_class(status) == SF_CLASS_FATAL) atomic_store(&part->health, (uint32_t)status);
 }
 
-/* The queue was found empty: by the end of the last fetch, has a reader of this isolation everything? The end of
- * partition error says so for the stable end; the cached high watermark sometimes earlier. */
+/* The queue is empty: by the end of the last fetch, has a reader of this isolation everything? The end of partition
+ * error says so for the stable end; the cached high watermark sometimes earlier. */
 static void part_drained(struct sfi_kafka_part *part)
 {
     int64_t low, high;
-    part->run_bytes = 0;
-    part->run_count = 0;
     if (part->is_fresh || part->position < 0 || part->is_due || part->caught_up_at == part->position) return;
     if (rd_kafka_get_watermark_offsets(part->consumer->rk, part->name, part->tp.partition, &low, &high) !=
         RD_KAFKA_RESP_ERR_NO_ERROR)
@@ -327,53 +338,71 @@ static void part_drained(struct sfi_kafka_part *part)
     }
 }
 
-/* Takes what is queued, at most one batch; the errors among it become the partition's state. */
-static struct sf_batch *part_read(struct sfi_kafka_part *part)
+static void read_error(struct sfi_kafka_part *part, const rd_kafka_message_t *message)
 {
-    struct sfi_kafka_consumer *consumer = part->consumer;
-    rd_kafka_message_t **messages = consumer->messages;
-    atomic_store_explicit(&part->is_ready, false, memory_order_seq_cst); /* before looking */
-    ssize_t got = rd_kafka_consume_batch_queue(part->queue, 0, messages, consumer->batch_records_max);
-    uint32_t count = got > 0 ? (uint32_t)got : 0, record_count = 0;
-    bool is_drained = count < consumer->batch_records_max;
-    if (!is_drained) atomic_store(&part->is_ready, true);
-    for (uint32_t i = 0; i < count; i++) record_count += messages[i]->err == RD_KAFKA_RESP_ERR_NO_ERROR;
-    struct sf_batch *batch = NULL;
-    if (record_count > 0) {
-        batch = sfi_kafka_batch_new(&consumer->pool, messages, count, record_count, consumer->has_headers);
-        part->position = batch->next_offset;
-        part->is_fresh = false;
-        part->is_due = false;
-        part->run_bytes += batch->bytes;
-        part->run_count += record_count;
+    if (message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+        part_error(part, message);
+        return;
     }
-    for (uint32_t i = count; i > 0; i--) { /* from the end: an end that data followed is no news any more */
-        const rd_kafka_message_t *message = messages[i - 1];
-        if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) break;
-        if (message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-            part_error(part, message);
-            continue;
-        }
-        if (message->offset > part->position) part->position = message->offset;
-        if (message->offset > part->known_end) part->known_end = message->offset;
-        part->is_fresh = false;
-        part->is_due = true;
-    }
-    for (uint32_t i = 0; i < count; i++) rd_kafka_message_destroy(messages[i]);
-    bool was_full = part->run_count >= consumer->part_count_max / 8 * 7 ||
-                    part->run_bytes >= consumer->part_bytes_max / 8 * 7;
-    if (was_full) part_poke(part);
-    if (is_drained) part_drained(part);
-    if (batch != NULL) {
-        batch->tp = part->tp;
-        batch->generation = part->generation;
-        batch->next_offset = part->position;
-        batch->known_end = part->known_end;
-    }
-    return batch;
+    if (message->offset > part->position) part->position = message->offset;
+    if (message->offset > part->known_end) part->known_end = message->offset;
+    part->is_fresh = false;
+    part->is_due = true;
 }
 
-/* What is known about the partition beside its records. False: no room. */
+/* One message of the queue, in poll. An end that records follow is no news any more. */
+static void on_message(rd_kafka_message_t *message, void *opaque)
+{
+    struct sfi_kafka_part *part = opaque;
+    struct sfi_kafka_consumer *consumer = part->consumer;
+    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        read_error(part, message);
+        return;
+    }
+    struct sfi_kafka_block *block = sfi_kafka_batch_add(&consumer->pool, part->last, message,
+                                                        consumer->batch_records_max, consumer->has_headers);
+    if (block != part->last) {
+        if (part->last != NULL) part->last->behind = block;
+        else part->first = block;
+        part->last = block;
+    }
+    part->position = message->offset + 1;
+    part->is_fresh = false;
+    part->is_due = false;
+    part->read_bytes += message->key_len + message->len;
+    part->read_count++;
+}
+
+/* Takes all that is queued: records into batches, errors into the partition's state. */
+static void part_read(struct sfi_kafka_part *part)
+{
+    struct sfi_kafka_consumer *consumer = part->consumer;
+    assert(part->first == NULL);
+    part->read_bytes = 0;
+    part->read_count = 0;
+    atomic_store_explicit(&part->is_ready, false, memory_order_seq_cst); /* before looking */
+    if (rd_kafka_queue_length(part->queue) > 0) /* the library takes a system call to see that there is nothing */
+        (void)rd_kafka_consume_callback_queue(part->queue, 0, on_message, part);
+    bool was_full = part->read_count >= consumer->part_count_max / 8 * 7 ||
+                    part->read_bytes >= consumer->part_bytes_max / 8 * 7;
+    if (was_full) part_poke(part);
+    part_drained(part);
+}
+
+/* The oldest batch that waits, NULL: none. What is known of the end goes with it: the last one reaches as far as was
+ * read. */
+static struct sf_batch *part_take(struct sfi_kafka_part *part)
+{
+    struct sfi_kafka_block *block = part_pop(part);
+    if (block == NULL) return NULL;
+    block->batch.tp = part->tp;
+    block->batch.generation = part->generation;
+    if (part->first == NULL) block->batch.next_offset = part->position;
+    block->batch.known_end = part->known_end;
+    return &block->batch;
+}
+
+/* What is known about the partition beside its records, and behind those that wait. False: no room. */
 static bool part_tell(struct sfi_kafka_part *part, struct poll *poll)
 {
     enum sf_status health = (enum sf_status)atomic_load(&part->health);
@@ -382,6 +411,7 @@ static bool part_tell(struct sfi_kafka_part *part, struct poll *poll)
         poll_add(poll, SF_CONSUMER_PARTITION, part)->status = health;
         part->told = health;
     }
+    if (part->first != NULL) return true;
     if (atomic_load(&part->range) == SFI_RANGE_KNOWN) {
         if (poll->count == poll->cap) return false;
         struct sf_consumer_event *event = poll_add(poll, SF_CONSUMER_OUT_OF_RANGE, part);
@@ -405,10 +435,11 @@ static bool part_visit(struct sfi_kafka_part *part, struct poll *poll, bool *has
 {
     if (part->is_paused) return true;
     if (!part_tell(part, poll)) return false;
-    if (!atomic_load_explicit(&part->is_ready, memory_order_acquire)) return true;
+    if (part->first == NULL && !atomic_load_explicit(&part->is_ready, memory_order_acquire)) return true;
     if (poll->count == poll->cap) return false;
     *has_moved = true;
-    struct sf_batch *batch = part_read(part);
+    if (part->first == NULL) part_read(part);
+    struct sf_batch *batch = part_take(part);
     if (batch != NULL) poll_add(poll, SF_CONSUMER_BATCH, part)->batch = batch;
     return part_tell(part, poll);
 }
@@ -460,7 +491,6 @@ void sfi_kafka_consumer_free(struct sfi_kafka_consumer *consumer)
     pthread_cond_destroy(&consumer->news);
     pthread_mutex_destroy(&consumer->lock);
     free(consumer->parts);
-    free(consumer->messages);
     free(consumer->group);
     free(consumer->purpose);
     free(consumer);
@@ -512,8 +542,7 @@ enum sf_status sfi_kafka_consumer_open(void *self, const struct sf_consumer_conf
     consumer->is_read_committed = config->is_read_committed;
     consumer->has_headers = config->has_headers;
     consumer->batch_records_max = config->batch_records_max;
-    consumer->fetch_bytes_max = config->fetch_bytes_max > 0 ? config->fetch_bytes_max : FETCH_BYTES_MAX;
-    consumer->messages = sfi_kafka_alloc(config->batch_records_max * sizeof(rd_kafka_message_t *));
+    consumer->fetch_bytes_max = config->fetch_bytes_max > 0 ? config->fetch_bytes_max : QUEUE_BYTES_MAX;
     pthread_mutex_init(&consumer->lock, NULL);
     sfi_kafka_cond_init(&consumer->news);
     *consumer_out = (struct sf_consumer){&consumer_ops, consumer};

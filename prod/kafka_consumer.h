@@ -3,8 +3,10 @@
  * (kafka_consumer_side.c) share.
  *
  * Each partition has a queue of the library of its own. A queue that becomes non-empty sets the partition's
- * `is_ready` and wakes the task; poll goes round the ready ones. Holding a partition back means not reading its
- * queue: nothing that was fetched is thrown away.
+ * `is_ready` and wakes the task; poll goes round the ready ones. A queue is read to its end at once, into batches that
+ * wait here until poll has handed them out, and not again before: the library counts what is in its queues, and frees
+ * its messages all the sooner. Holding a partition back means not reading its queue: nothing that was fetched is
+ * thrown away.
  *
  * The stall. The library (2.0.2) drops a partition whose queue is full from its fetch requests and does not look
  * again before other traffic of that broker, or a second, has passed. So the task notes when a queue may have been
@@ -20,7 +22,7 @@
 #include "prod/kafka_batch.h"
 #include "prod/kafka_impl.h"
 
-#define SFI_KAFKA_POKE_MS 8
+#define SFI_KAFKA_POKE_MS 4
 #define SFI_KAFKA_PROBE_MS 500 /* while something cannot be read */
 #define SFI_KAFKA_QUERY_MS 1000
 
@@ -36,16 +38,17 @@ struct sfi_kafka_part {
     _Atomic uint32_t health;  /* enum sf_status as the helper last saw it: SF_OK, SF_E_UNAVAILABLE, FATAL class */
     _Atomic uint32_t range;   /* enum sfi_kafka_range: OK -> ASKED by the task -> KNOWN by the helper -> TOLD */
     int64_t log_start, log_end; /* written before KNOWN */
+    struct sfi_kafka_block *first, *last; /* read, not yet polled; by `behind` */
     bool is_paused;
     bool is_fresh;            /* nothing read in this generation yet */
     bool is_due;              /* CAUGHT_UP waits to be reported */
     enum sf_status told;      /* last PARTITION event's status */
     uint32_t generation;      /* guarded by consumer.lock for writing */
-    int64_t position;         /* next offset expected; SF_OFFSET_BEGINNING before it is known */
+    int64_t position;         /* next offset to be read; SF_OFFSET_BEGINNING before it is known */
     int64_t known_end;
     int64_t caught_up_at;     /* position last reported as caught up; -1 */
-    uint64_t run_bytes;       /* taken since the queue was last empty */
-    uint64_t run_count;
+    uint64_t read_bytes;      /* in the reading under way */
+    uint64_t read_count;
 };
 
 struct sfi_kafka_consumer {
@@ -62,7 +65,6 @@ struct sfi_kafka_consumer {
     struct sfi_kafka_part **parts;           /* changed by the task under `lock` */
     uint32_t part_count, part_cap, cursor;
     uint32_t generation_last;
-    rd_kafka_message_t **messages; /* batch_records_max, scratch of poll */
     struct sfi_kafka_pool pool;
     _Atomic bool is_main_ready;
     bool is_failed, is_failure_told;
