@@ -43,7 +43,7 @@ struct run {
     bool is_finish_asked;
     int64_t finish_deadline_ms;
     int64_t looked_ms;  /* when the main thread last ran */
-    bool was_frozen;    /* it did not, for longer than a session (B14) */
+    int64_t thawed_ms;  /* when it did again, having stood still for longer than a session (B14); 0: never */
     _Atomic bool is_output_gone;
 };
 
@@ -195,8 +195,14 @@ static void ask_finish(struct run *run, const char *why)
 static void watch_freeze(struct run *run)
 {
     int64_t now = now_ms();
-    if (now - run->looked_ms > run->file.topology->settings.session_timeout_ms) run->was_frozen = true;
+    if (now - run->looked_ms > run->file.topology->settings.session_timeout_ms) run->thawed_ms = now;
     run->looked_ms = now;
+}
+
+/* Lately, that is: what a freeze costs shows within a session. */
+static bool was_frozen(const struct run *run)
+{
+    return run->thawed_ms != 0 && now_ms() - run->thawed_ms < 2 * run->file.topology->settings.session_timeout_ms;
 }
 
 /* Waits for the engine's end; SF_PROD_EXIT_OK when it came. */
@@ -285,7 +291,7 @@ static bool is_to_start_again(struct run *run, const struct sf_prod_outcome *out
         return true;
     }
     bool was_silent = sf_prod_kafka_news_take_silence(&run->news) || atomic_load(&run->news.is_away);
-    if (outcome->end != SF_END_FENCED || run->was_frozen || !was_silent) return false;
+    if (outcome->end != SF_END_FENCED || was_frozen(run) || !was_silent) return false;
     say(run, SF_PROD_WARN, "restart", "the broker was away for longer than the session; joining the group anew");
     return true;
 }

@@ -73,7 +73,7 @@ class Rounds:
 
     def freeze(self, this):
         victim = self.current()
-        victim.wait_said("owner", PROGRESS_S)
+        victim.wait_running(PROGRESS_S)
         victim.signal(signal.SIGSTOP)
         time.sleep(self.session_s + this.over)
         victim.signal(signal.SIGCONT)
@@ -92,7 +92,7 @@ class Rounds:
             self.world.stop(self.current())
             self.begin(is_named=False)
         owner = self.current()
-        owner.wait_said("owner", PROGRESS_S)
+        owner.wait_running(PROGRESS_S)
         other = self.begin(is_named=False)
         other.wait_said("start", PROGRESS_S)
         time.sleep(this.at)
@@ -102,7 +102,7 @@ class Rounds:
         owner, other = self.standby(this)
         owner.signal(signal.SIGSTOP)
         time.sleep(self.session_s + this.over)
-        other.wait_said("owner", PROGRESS_S)
+        other.wait_running(PROGRESS_S)
         time.sleep(this.pause)
         owner.signal(signal.SIGCONT)
         self.world.expect_fenced(owner)
@@ -110,12 +110,12 @@ class Rounds:
     def two_kill(self, this):
         owner, other = self.standby(this)
         self.world.kill(owner)
-        other.wait_said("owner", PROGRESS_S)
+        other.wait_running(PROGRESS_S)
 
     def two_term(self, this):
         owner, other = self.standby(this)
         self.world.stop(owner)
-        other.wait_said("owner", PROGRESS_S)
+        other.wait_running(PROGRESS_S)
 
     def two_standby_dies(self, this):
         _, other = self.standby(this)
@@ -126,7 +126,7 @@ class Rounds:
             self.world.stop(self.current())
             self.begin(is_named=True)
         earlier = self.current()
-        earlier.wait_said("owner", PROGRESS_S)
+        earlier.wait_running(PROGRESS_S)
         self.begin(is_named=True)
         self.world.expect_fenced(earlier, PROGRESS_S)
 

@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -205,6 +206,15 @@ class Instance:
     def times_said(self, event):
         with open(self.log, encoding="utf-8", errors="replace") as file:
             return file.read().count(f'"event":"{event}"')
+
+    def is_running(self):
+        """It owns the application and reads records, as far as it has said."""
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            said = re.findall(r'"event":"(start|standby|owner|started|restart|stopped|fenced)"', file.read())
+        return said[-1:] == ["started"]
+
+    def wait_running(self, seconds):
+        wait_until(lambda: self.is_running() or not self.is_alive(), seconds, f"instance {self.number} reads records")
 
     def has_said(self, event):
         return self.times_said(event) > 0
