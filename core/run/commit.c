@@ -37,9 +37,11 @@ static void count_up(struct sf_commit *commit)
     }
 }
 
+/* The cut is ingest's again as soon as ingest is told: it may be the next one's then. */
 void sfi_commit_publish(struct sf_commit *commit, const struct sf_step *step, const struct sf_position *positions,
                     uint32_t position_count)
 {
+    uint16_t flags = commit->cut != NULL && commit->cut->is_flush ? SF_BARRIER_FLUSH : 0;
     struct sf_msg msg = {.kind = SF_MSG_COMMITTED, .generation = commit->generation, .epoch = commit->epoch};
     count_up(commit);
     commit->published = commit->epoch;
@@ -48,9 +50,7 @@ void sfi_commit_publish(struct sf_commit *commit, const struct sf_step *step, co
         commit->config.observer->committed(commit->config.observer->ctx, commit->epoch);
     for (uint32_t i = 0; i < commit->config.lane_total; i++) sf_edge_push(&commit->config.to_lanes[i], &msg);
     sf_edge_push(commit->config.to_ingest, &msg);
-    sfi_commit_tell(commit, (struct sf_msg){.kind = SF_MSG_COMMITTED,
-                                        .flags = commit->cut != NULL && commit->cut->is_flush ? SF_BARRIER_FLUSH : 0,
-                                        .epoch = commit->epoch});
+    sfi_commit_tell(commit, (struct sf_msg){.kind = SF_MSG_COMMITTED, .flags = flags, .epoch = commit->epoch});
     sf_commit_write_committed(&commit->write, commit->generation, commit->epoch, positions, position_count);
     commit->epoch++;
     sfi_commit_epoch_clear(commit);
