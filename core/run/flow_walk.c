@@ -138,7 +138,7 @@ static void put_hop(struct sf_flow *flow, uint32_t step, const struct sf_flow_re
                                             sfi_len_or_null(record->key), sfi_len_or_null(record->value),
                                             record->headers.len > 0 ? record->headers.len : SF_WIRE_NULL);
     copy_wire(wire, record);
-    wire->target = step;
+    wire->target = sf_wire_hop_target(step, (uint32_t)record->value_serde);
     wire->hash = record->hash;
 }
 

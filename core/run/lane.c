@@ -124,12 +124,12 @@ static uint32_t take_records(struct sf_lane *lane, const struct sf_msg *msg, uin
                                         .ts_ms = wire->ts_ms,
                                         .watermark = wire->watermark,
                                         .hash = wire->hash,
-                                        .value_serde = SF_SERDE_JSON,
+                                        .value_serde = (enum sf_serde)sf_wire_hop_serde(wire),
                                         .tp = {.topic = UINT32_MAX, .partition = -1},
                                         .offset = -1};
         lane->cursor++;
         lane->wire = sf_wire_next(wire);
-        if (!sf_flow_enter_step(&lane->flow, wire->target, &record)) {
+        if (!sf_flow_enter_step(&lane->flow, sf_wire_hop_step(wire), &record)) {
             fail(lane);
             break;
         }

@@ -66,7 +66,7 @@ struct sf_wire {
     int64_t ts_ms;
     int64_t watermark;    /* global watermark when the record it came from was dispatched */
     uint64_t hash;        /* of the key; RECORDS only */
-    uint32_t target;      /* OUT: index in the engine's table of targets; RECORDS: step that takes it */
+    uint32_t target;      /* OUT: index in the engine's table of targets; RECORDS: sf_wire_hop_target */
     uint32_t key_len;     /* SF_WIRE_NULL: null */
     uint32_t value_len;   /* SF_WIRE_NULL: null */
     uint32_t headers_len; /* SF_WIRE_NULL: none */
@@ -104,6 +104,23 @@ static inline const uint8_t *sf_wire_headers(const struct sf_wire *wire)
 static inline uint32_t sf_wire_size(const struct sf_wire *wire)
 {
     return sf_wire_bytes(wire->key_len, wire->value_len, wire->headers_len);
+}
+
+/* Over a hop: the step that takes the record, and how its value is encoded on the way. */
+static inline uint32_t sf_wire_hop_target(uint32_t step, uint32_t value_serde)
+{
+    assert(step < (1u << 24) && value_serde < (1u << 8));
+    return value_serde << 24 | step;
+}
+
+static inline uint32_t sf_wire_hop_step(const struct sf_wire *wire)
+{
+    return wire->target & ((1u << 24) - 1);
+}
+
+static inline uint32_t sf_wire_hop_serde(const struct sf_wire *wire)
+{
+    return wire->target >> 24;
 }
 
 /* The first wire record of a block; the next one stands sf_wire_size behind it; block->count of them. */

@@ -313,6 +313,31 @@ static void a_key_change_crosses_lanes_and_barriers_stay_aligned_l3_b5(void **st
     }
 }
 
+/* Steps behind a key change read what came from the source as the source says it is encoded. */
+static void values_keep_their_encoding_over_a_key_change(void **state)
+{
+    (void)state;
+    static const char app[] =
+        "application: {id: counts}\n"
+        "sources:\n"
+        "  in: {topic: in, key: string, value: int64, watermark: {strategy: monotonous}}\n"
+        "stoatflow: {instance: one, watermark: {idleness-timeout-ms: 0}}\n"
+        "streams:\n"
+        "  - {name: by-value, from: in, key-by: $}\n"
+        "  - {name: counts, from: by-value, window: {tumbling: 10ms}, aggregate: {most: max($)}, emit: "
+        "on-window-update}\n"
+        "sinks:\n"
+        "  - {from: counts, topic: out, value: json}\n";
+    struct engine_world w;
+    engine_world_init(&w, app, 1, 2, 0);
+    engine_world_append(&w, 0, "a", 5, "AAAAAAAA");
+    engine_world_at(&w, 1);
+    engine_world_barrier(&w);
+    CHECK_STR(engine_world_output(&w),
+              "4702111234474983745 {\"window\":{\"start\":0,\"end\":10},\"most\":4702111234474983745} @5\n");
+    engine_world_deinit(&w);
+}
+
 static void at_least_once_loses_nothing_over_a_crash_b10(void **state)
 {
     (void)state;
@@ -351,6 +376,7 @@ int main(void)
         cmocka_unit_test(a_store_that_another_process_holds_is_done_without),
         cmocka_unit_test(rows_come_from_the_local_store_and_the_rest_from_the_changelog_k4),
         cmocka_unit_test(a_key_change_crosses_lanes_and_barriers_stay_aligned_l3_b5),
+        cmocka_unit_test(values_keep_their_encoding_over_a_key_change),
         cmocka_unit_test(at_least_once_loses_nothing_over_a_crash_b10),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
