@@ -1,7 +1,8 @@
 /*
  * Notes: everything that core says beside its effects, as numbers (core/io/sched.h). One list gives each its code,
  * its level, the name under which scenarios and people know it, and its words; whoever reads notes fills the words
- * in: {s} the subject, {0} … {3} the arguments, {t0} an argument as a time, {p} the subject as topic/partition.
+ * in: {s} the subject, {0} … {3} the arguments, {t0} an argument as a time, {n0} one as the name of a topic, {p} the
+ * subject as topic/partition.
  *
  *     sf_note(step->notes, SF_NOTE_TXN_COMMITTED, SF_SUBJECT_NONE, 4, 0, 0, 0)     "transaction 4 committed"
  *
@@ -52,6 +53,10 @@ enum sf_note_level { SF_NOTE_POINT, SF_NOTE_DEBUG, SF_NOTE_INFO, SF_NOTE_WARNING
     X(SF_NOTE_AVAILABLE, SF_NOTE_INFO, "available", "{p} can be read again")                                        \
     X(SF_NOTE_PARTITION_FOUND, SF_NOTE_INFO, "partition-found", "{p} is new, read from offset {0}")                 \
     X(SF_NOTE_OFFSET_GAP, SF_NOTE_WARNING, "offset-gap", "{p}: committed offset {0}, log starts at {1}")            \
+    X(SF_NOTE_TOPIC_STAMPS, SF_NOTE_WARNING, "topic-stamps",                                                        \
+      "internal topic {n0}: message.timestamp.type is not CreateTime, its records lose their event times")          \
+    X(SF_NOTE_TOPIC_RETENTION, SF_NOTE_WARNING, "topic-retention",                                                  \
+      "internal topic {n0}: retention.ms is not -1; it is compacted only now, but would lose state if it were not") \
     X(SF_NOTE_SECONDS, SF_NOTE_WARNING, "seconds", "{p} offset {0}: time in January 1970; are these seconds?")      \
     X(SF_NOTE_STORE_TRUNCATED, SF_NOTE_WARNING, "store-truncated",                                                  \
       "changelog {2}/{3}: local position {0}, log starts at {1}; store rebuilt from there")                         \

@@ -103,8 +103,8 @@ void sf_driver_partition_text(struct sf_text *text, const struct sf_driver_insta
 static void add_argument(struct sf_text *text, const struct sf_driver_instance *instance, const struct sf_note *note,
                          const char *name)
 {
-    bool is_time = name[0] == 't';
-    char digit = name[is_time ? 1 : 0];
+    bool is_time = name[0] == 't', is_name = name[0] == 'n';
+    char digit = name[is_time || is_name ? 1 : 0];
     if (name[0] == 'p') {
         sf_driver_partition_text(text, instance, note->subject);
     } else if (name[0] == 's') {
@@ -113,6 +113,8 @@ static void add_argument(struct sf_text *text, const struct sf_driver_instance *
         int64_t value = note->args[digit - '0'];
         if (is_time)
             sf_driver_text_time(text, value);
+        else if (is_name)
+            sf_text_add(text, sf_kafka_topic_name(instance->kafka, (uint32_t)value));
         else
             sf_text_add_int(text, value);
     }

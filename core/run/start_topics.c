@@ -31,12 +31,29 @@ void sfi_topics_describe(struct sf_engine *engine)
     engine->pending = engine->topic_count;
 }
 
-static bool is_compacted(const struct sf_admin_event *event)
+/* NULL: the world does not tell. */
+static const char *setting(const struct sf_admin_event *event, const char *name)
 {
     for (uint32_t i = 0; i < event->setting_count; i++)
-        if (strcmp(event->settings[i].name, "cleanup.policy") == 0)
-            return strcmp(event->settings[i].value, "compact") == 0;
-    return true; /* a world that tells no settings has none that could lose state */
+        if (strcmp(event->settings[i].name, name) == 0) return event->settings[i].value;
+    return NULL;
+}
+
+static bool is_unlike(const struct sf_admin_event *event, const char *name, const char *right)
+{
+    const char *value = setting(event, name);
+    return value != NULL && strcmp(value, right) != 0;
+}
+
+/* K11: what differs and loses nothing. */
+static void warn_of_settings(const struct sf_step *step, const struct sfi_topic *topic,
+                             const struct sf_admin_event *event)
+{
+    if (!topic->is_internal || !sf_notes_has_room(step->notes, 2)) return;
+    if (is_unlike(event, "message.timestamp.type", "CreateTime"))
+        sf_note(step->notes, SF_NOTE_TOPIC_STAMPS, SF_SUBJECT_NONE, topic->topic, 0, 0, 0);
+    if (is_unlike(event, "retention.ms", "-1"))
+        sf_note(step->notes, SF_NOTE_TOPIC_RETENTION, SF_SUBJECT_NONE, topic->topic, 0, 0, 0);
 }
 
 bool sfi_topics_described(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event)
@@ -56,7 +73,8 @@ bool sfi_topics_described(struct sf_engine *engine, const struct sf_step *step, 
         return false;
     }
     topic->partition_count = event->partition_count;
-    topic->is_cleanup_compact = is_compacted(event);
+    topic->is_cleanup_compact = !is_unlike(event, "cleanup.policy", "compact");
+    warn_of_settings(step, topic, event);
     return true;
 }
 

@@ -23,6 +23,7 @@ static void on_note(void *ctx, struct sf_sim_instance *instance, const struct sf
         fprintf(stderr, "%8lld %-10s %-26s %lld %lld %lld %lld\n",
                 (long long)sf_sim_world_elapsed_us(&w->world) / 1000, task->name, sf_note_words(note->code)->name,
                 (long long)note->args[0], (long long)note->args[1], (long long)note->args[2], (long long)note->args[3]);
+    w->note_counts[note->code]++;
     if (w->hold_code == note->code) {
         w->hold_code = -1;
         sf_sim_sched_hold(w->sched, instance->id, w->hold_name, w->world.mono_us, w->world.mono_us + w->hold_us);
@@ -59,7 +60,15 @@ void engine_world_init_sched(struct engine_world *w, const char *app, int32_t pa
     struct sf_sim_disk_config disk = sf_sim_disk_config_exact();
     w->disk = sf_sim_disk_new(&w->world, &disk);
     w->has_store = true;
+    engine_world_load(w, app);
+    w->config.lanes = lanes;
+    engine_world_start(w);
+}
+
+void engine_world_load(struct engine_world *w, const char *app)
+{
     struct sf_findings findings;
+    sf_topology_destroy(w->topology);
     sf_findings_init(&findings, sf_alloc_libc());
     w->topology = sf_app_load(app, strlen(app), sf_alloc_libc(), &findings);
     for (uint32_t i = 0; i < findings.count; i++)
@@ -68,8 +77,6 @@ void engine_world_init_sched(struct engine_world *w, const char *app, int32_t pa
                      findings.items[i].text);
     sf_findings_deinit(&findings);
     w->plan = sf_plan_new(w->topology);
-    w->config.lanes = lanes;
-    engine_world_start(w);
 }
 
 static void release(struct engine_world *w)

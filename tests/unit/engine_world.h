@@ -5,6 +5,7 @@
 #ifndef SF_TESTS_UNIT_ENGINE_WORLD_H
 #define SF_TESTS_UNIT_ENGINE_WORLD_H
 
+#include "core/note.h"
 #include "core/run/engine.h"
 #include "sim/kafka.h"
 #include "sim/sched.h"
@@ -29,6 +30,7 @@ struct engine_world {
     /* crash at a note: the instance dies when this one is written for the n-th time */
     int crash_code; /* -1: none */
     int64_t crash_epoch;
+    uint32_t note_counts[SF_NOTE_COUNT];
     /* hold at a note: when this one is written, `hold_name` does not step for `hold_us` */
     int hold_code; /* -1: none */
     const char *hold_name;
@@ -41,6 +43,8 @@ void engine_world_init(struct engine_world *w, const char *app, int32_t partitio
 /* The same with a scheduler of another kind; its hooks are set here. */
 void engine_world_init_sched(struct engine_world *w, const char *app, int32_t partitions, uint32_t lanes,
                              const struct sf_sim_sched_config *config);
+/* Another application for the engines to come; none may run. */
+void engine_world_load(struct engine_world *w, const char *app);
 void engine_world_deinit(struct engine_world *w);
 
 /* Another process of the same application: after a crash or a stop. */

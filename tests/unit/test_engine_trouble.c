@@ -313,6 +313,39 @@ static void a_key_change_crosses_lanes_and_barriers_stay_aligned_l3_b5(void **st
     }
 }
 
+static void internal_topics_that_lose_nothing_are_warned_of_and_others_refused_k11(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, count_app, 1, 1, 0);
+    CHECK_EQ(sf_engine_phase(w.engine), SF_PHASE_RUNNING);
+    CHECK_EQ(w.note_counts[SF_NOTE_TOPIC_STAMPS] + w.note_counts[SF_NOTE_TOPIC_RETENTION], 0); /* its own are right */
+    engine_world_crash(&w);
+    static const struct sf_topic_setting odd[] = {{"cleanup.policy", "compact"},
+                                                  {"message.timestamp.type", "LogAppendTime"},
+                                                  {"retention.ms", "1000"}};
+    static const struct sf_topic_setting bad[] = {{"cleanup.policy", "compact,delete"}};
+    static char app[sizeof count_app];
+    memcpy(app, count_app, sizeof app);
+    memcpy(strstr(app, "counts}"), "warned", 6);
+    CHECK_EQ(sf_sim_kafka_create(w.broker, "warned-counts-changelog", 1, odd, 3), SF_OK);
+    engine_world_load(&w, app);
+    engine_world_start(&w);
+    engine_world_at(&w, 20000);
+    CHECK_EQ(sf_engine_phase(w.engine), SF_PHASE_RUNNING);
+    CHECK_EQ(w.note_counts[SF_NOTE_TOPIC_STAMPS], 1);
+    CHECK_EQ(w.note_counts[SF_NOTE_TOPIC_RETENTION], 1);
+    engine_world_crash(&w);
+    memcpy(strstr(app, "warned}"), "refuse", 6);
+    CHECK_EQ(sf_sim_kafka_create(w.broker, "refuse-counts-changelog", 1, bad, 1), SF_OK);
+    engine_world_load(&w, app);
+    engine_world_start(&w);
+    CHECK(w.has_ended);
+    CHECK_EQ(w.end, SF_END_FAILED);
+    CHECK(strstr(w.error.text, "cleanup.policy") != NULL);
+    engine_world_deinit(&w);
+}
+
 /* Steps behind a key change read what came from the source as the source says it is encoded. */
 static void values_keep_their_encoding_over_a_key_change(void **state)
 {
@@ -376,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_store_that_another_process_holds_is_done_without),
         cmocka_unit_test(rows_come_from_the_local_store_and_the_rest_from_the_changelog_k4),
         cmocka_unit_test(a_key_change_crosses_lanes_and_barriers_stay_aligned_l3_b5),
+        cmocka_unit_test(internal_topics_that_lose_nothing_are_warned_of_and_others_refused_k11),
         cmocka_unit_test(values_keep_their_encoding_over_a_key_change),
         cmocka_unit_test(at_least_once_loses_nothing_over_a_crash_b10),
     };
