@@ -184,6 +184,16 @@ static void caught_up(struct sf_ingest *ingest, uint32_t i, int64_t position)
     set_lag(ingest, i, true, true);
 }
 
+/* The text of the failure, from "topic t partition 0" on. */
+static void failure_begin(struct sf_ingest *ingest, const struct sfi_partition *p, struct sf_text *text)
+{
+    sf_text_init(text, ingest->failure.text, sizeof ingest->failure.text);
+    sf_text_add(text, "topic ");
+    sf_text_add(text, sf_kafka_topic_name(ingest->config.kafka, p->tp.topic));
+    sf_text_add(text, " partition ");
+    sf_text_add_int(text, p->tp.partition);
+}
+
 /* S7: a log that starts after our position; one that ends before it is never guessed at. */
 static void out_of_range(struct sf_ingest *ingest, const struct sf_step *step, uint32_t i,
                          const struct sf_consumer_event *event)
@@ -200,11 +210,7 @@ static void out_of_range(struct sf_ingest *ingest, const struct sf_step *step, u
         return;
     }
     struct sf_text text;
-    sf_text_init(&text, ingest->failure.text, sizeof ingest->failure.text);
-    sf_text_add(&text, "topic ");
-    sf_text_add(&text, sf_kafka_topic_name(ingest->config.kafka, p->tp.topic));
-    sf_text_add(&text, " partition ");
-    sf_text_add_int(&text, p->tp.partition);
+    failure_begin(ingest, p, &text);
     sf_text_add(&text, ": offset ");
     sf_text_add_int(&text, event->position);
     sf_text_add(&text, " is not in the log, which starts at ");
@@ -220,11 +226,7 @@ static void availability(struct sf_ingest *ingest, const struct sf_step *step, u
     struct sfi_partition *p = &ingest->partitions[i];
     if (sf_status_class(event->status) == SF_CLASS_FATAL) {
         struct sf_text text;
-        sf_text_init(&text, ingest->failure.text, sizeof ingest->failure.text);
-        sf_text_add(&text, "topic ");
-        sf_text_add(&text, sf_kafka_topic_name(ingest->config.kafka, p->tp.topic));
-        sf_text_add(&text, " partition ");
-        sf_text_add_int(&text, p->tp.partition);
+        failure_begin(ingest, p, &text);
         sf_text_add(&text, " cannot be read: ");
         sf_text_add(&text, event->text != NULL ? event->text : sf_status_text(event->status));
         sfi_fail(ingest, event->status, p->tp, p->position);

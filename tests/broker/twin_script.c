@@ -305,18 +305,6 @@ static void run_timeout(struct kafka_world *world, struct twin_history *history)
 
 /* ------------------------------------------------------------------ membership */
 
-struct token_wait {
-    struct kafka_owner *owner;
-    uint64_t old;
-};
-
-static bool has_new_token(void *arg)
-{
-    const struct token_wait *wait = arg;
-    uint64_t id = kafka_owner_token(wait->owner).id;
-    return id != 0 && id != wait->old;
-}
-
 static void say_owner(struct twin_history *history, const char *what, struct kafka_owner *owner)
 {
     say(history, "%s: %s, granted %u, revoking %u, revoked %u, token %s", what, owner->is_owner ? "owner" : "member",
@@ -337,9 +325,8 @@ static void run_members(struct kafka_world *world, struct twin_history *history)
     kafka_writer_begin(tx);
     say_end(history, "members: put as owner", kafka_writer_offsets(tx, old, tp, 1, NULL));
     say_end(history, "members: commit", kafka_writer_commit(tx));
-    struct token_wait wait = {a, old.id};
     struct kafka_owner *b = kafka_owner_open(world, 1, "g", "w", NULL);
-    kafka_wait(world, has_new_token, &wait, "a new generation");
+    kafka_owner_wait_token(a, old);
     say_owner(history, "members: first after the second came", a);
     say_owner(history, "members: second", b);
     say(history, "members: commit outside, old token: %s", class_word(kafka_boss_commit(boss, "g", old, tp, 2)));
@@ -369,9 +356,9 @@ static void run_static(struct kafka_world *world, struct twin_history *history)
     (void)stage(world, 1);
     struct kafka_owner *a = kafka_owner_open(world, 0, "g", "w", "one");
     kafka_owner_wait_granted(a);
-    struct token_wait wait = {a, kafka_owner_token(a).id};
+    struct sf_member_token old = kafka_owner_token(a);
     struct kafka_owner *standby = kafka_owner_open(world, 1, "g", "w", "two");
-    kafka_wait(world, has_new_token, &wait, "a new generation");
+    kafka_owner_wait_token(a, old);
     kafka_owner_close(a);
     a = kafka_owner_open(world, 2, "g", "w", "one");
     kafka_owner_wait_granted(a);

@@ -145,7 +145,6 @@ int kafka_broker_open(void **state)
     broker->world.label = "broker";
     broker->world.ops = &broker_ops;
     broker->world.ctx = broker;
-    broker->world.session_ms = 6000;
     pthread_mutex_init(&broker->lock, NULL);
     pthread_cond_init(&broker->woken, NULL);
     *state = &broker->world;

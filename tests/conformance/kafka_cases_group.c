@@ -31,18 +31,6 @@ static struct kafka_writer *writer_ready(struct kafka_world *world, uint32_t pro
     return writer;
 }
 
-struct token_wait {
-    struct kafka_owner *owner;
-    uint64_t old;
-};
-
-static bool has_new_token(void *arg)
-{
-    const struct token_wait *wait = arg;
-    uint64_t id = kafka_owner_token(wait->owner).id;
-    return id != 0 && id != wait->old;
-}
-
 void one_of_two_members_is_the_owner(void **state)
 {
     struct kafka_world *world = *state;
@@ -50,10 +38,10 @@ void one_of_two_members_is_the_owner(void **state)
     struct kafka_owner *a = member(world, 0, NULL);
     CHECK_EQ(kafka_owner_token(a).id, 0);
     kafka_owner_wait_granted(a);
-    struct token_wait wait = {a, kafka_owner_token(a).id};
-    CHECK(wait.old != 0);
+    struct sf_member_token old = kafka_owner_token(a);
+    CHECK(old.id != 0);
     struct kafka_owner *b = member(world, 1, NULL);
-    kafka_wait(world, has_new_token, &wait, "a new generation"); /* b has joined */
+    kafka_owner_wait_token(a, old); /* b has joined */
     CHECK(a->is_owner && !b->is_owner);
     CHECK_EQ(a->granted_count, 1);
     CHECK_EQ(a->revoking_count + a->revoked_count, 0); /* sticky: joining takes nothing away */
@@ -77,8 +65,8 @@ void static_member_takes_its_place_back(void **state)
     (void)stage(world);
     struct kafka_owner *a = member_granted(world, 0, "one");
     struct kafka_owner *standby = member(world, 1, "two");
-    struct token_wait wait = {a, kafka_owner_token(a).id};
-    kafka_wait(world, has_new_token, &wait, "a new generation");
+    struct sf_member_token old = kafka_owner_token(a);
+    kafka_owner_wait_token(a, old);
     kafka_owner_close(a);
     a = member_granted(world, 2, "one"); /* within the session: the standby is not asked */
     CHECK_EQ(standby->granted_count, 0);
@@ -111,8 +99,7 @@ void token_changes_when_a_member_joins_and_the_old_one_is_refused(void **state)
     CHECK_EQ(kafka_writer_offsets(writer, old, tp, 1, NULL).status, SF_OK);
     CHECK_EQ(kafka_writer_commit(writer).outcome, SF_OUTCOME_COMMITTED);
     (void)member(world, 1, NULL);
-    struct token_wait wait = {a, old.id};
-    kafka_wait(world, has_new_token, &wait, "a new generation");
+    kafka_owner_wait_token(a, old);
     kafka_writer_begin(writer);
     CHECK_EQ(sf_status_class(kafka_writer_offsets(writer, old, tp, 2, NULL).status), SF_CLASS_ABORT);
     CHECK_EQ(kafka_writer_abort(writer).status, SF_OK);
@@ -178,8 +165,7 @@ void offsets_outside_transactions_need_the_current_token(void **state)
     CHECK_EQ(kafka_boss_commit(boss, "g", old, tp, 4), SF_OK);
     CHECK_EQ(kafka_boss_committed(boss, "g", tp).offset, 4);
     (void)member(world, 1, NULL);
-    struct token_wait wait = {a, old.id};
-    kafka_wait(world, has_new_token, &wait, "a new generation");
+    kafka_owner_wait_token(a, old);
     CHECK_EQ(sf_status_class(kafka_boss_commit(boss, "g", old, tp, 5)), SF_CLASS_ABORT);
     CHECK_EQ(kafka_boss_committed(boss, "g", tp).offset, 4);
     CHECK_EQ(kafka_boss_commit(boss, "g", kafka_owner_token(a), tp, 6), SF_OK);

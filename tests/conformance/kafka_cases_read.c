@@ -32,12 +32,6 @@ static void fill(struct kafka_writer *writer, struct sf_tp tp, uint32_t first, u
     CHECK_EQ(kafka_writer_commit(writer).outcome, SF_OUTCOME_COMMITTED);
 }
 
-static void reader_expect(struct kafka_reader *reader, const char *values)
-{
-    char text[1024];
-    CHECK_STR(kafka_reader_values(reader, text, sizeof text), values);
-}
-
 /* ------------------------------------------------------------------ topics */
 
 void topic_numbers_are_stable_and_names_come_back(void **state)
@@ -160,11 +154,11 @@ void read_committed_hides_open_and_aborted(void **state)
     kafka_writer_put(writer, tp, "k", "open");
     kafka_reader_wait_seen(all, 4);
     kafka_reader_wait_caught_up(committed, tp, 5); /* the open one begins here */
-    reader_expect(all, "0 1 aborted open");
-    reader_expect(committed, "0 1");
+    kafka_reader_expect(all, "0 1 aborted open");
+    kafka_reader_expect(committed, "0 1");
     CHECK_EQ(kafka_writer_commit(writer).outcome, SF_OUTCOME_COMMITTED);
     kafka_reader_wait_seen(committed, 3);
-    reader_expect(committed, "0 1 open");
+    kafka_reader_expect(committed, "0 1 open");
 }
 
 void caught_up_is_told_behind_a_trailing_marker(void **state)
@@ -178,7 +172,7 @@ void caught_up_is_told_behind_a_trailing_marker(void **state)
     fill(writer_ready(world, 0), tp, 0, 3);
     kafka_reader_wait_caught_up(reader, tp, 4);
     CHECK_EQ(reader->parts[0].caught_up, kafka_boss_end(boss, tp, SF_LOG_STABLE_END));
-    reader_expect(reader, "0 1 2");
+    kafka_reader_expect(reader, "0 1 2");
 }
 
 void caught_up_stops_at_an_open_transaction(void **state)
@@ -212,7 +206,7 @@ void reading_from_the_beginning_starts_at_the_log_start(void **state)
     struct kafka_reader *reader = kafka_reader_open(world, 0, (struct kafka_reader_options){0});
     kafka_reader_add(reader, tp, SF_OFFSET_BEGINNING);
     kafka_reader_wait_seen(reader, 3);
-    reader_expect(reader, "2 3 4");
+    kafka_reader_expect(reader, "2 3 4");
     CHECK_EQ(reader->seen[0].offset, 2);
 }
 
@@ -238,7 +232,7 @@ void out_of_range_is_told_with_both_ends_and_seek_recovers(void **state)
     CHECK_EQ(reader->parts[0].lost_position, 99);
     kafka_reader_seek(reader, tp, 4);
     kafka_reader_wait_seen(reader, 2);
-    reader_expect(reader, "4 5");
+    kafka_reader_expect(reader, "4 5");
 }
 
 void seek_drops_what_was_read_before(void **state)
@@ -391,5 +385,5 @@ void partition_without_leader_is_told_and_recovers(void **state)
     kafka_wait(world, has_health, &wait, "PARTITION, ok");
     fill(writer, tp, 2, 2);
     kafka_reader_wait_seen(reader, 4);
-    reader_expect(reader, "0 1 2 3");
+    kafka_reader_expect(reader, "0 1 2 3");
 }

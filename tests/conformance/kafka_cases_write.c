@@ -25,12 +25,6 @@ static struct kafka_writer *plain_ready(struct kafka_world *world)
     return writer_ready(world, 0, (struct kafka_writer_options){0});
 }
 
-static void reader_expect(struct kafka_reader *reader, const char *values)
-{
-    char text[1024];
-    CHECK_STR(kafka_reader_values(reader, text, sizeof text), values);
-}
-
 /* A read-uncommitted reader of one partition, from 0: shows what has reached the log. */
 static struct kafka_reader *log_reader(struct kafka_world *world, struct sf_tp tp)
 {
@@ -193,7 +187,7 @@ void commit_with_an_undeliverable_record_is_refused(void **state)
     CHECK(tries < 2);
     struct kafka_reader *reader = committed_reader(world, tp);
     kafka_reader_wait_seen(reader, 1);
-    reader_expect(reader, "small");
+    kafka_reader_expect(reader, "small");
 }
 
 void init_settles_and_fences(void **state)
@@ -214,7 +208,7 @@ void init_settles_and_fences(void **state)
     CHECK(event.outcome != SF_OUTCOME_COMMITTED);
     CHECK_EQ(sf_status_class(event.status), SF_CLASS_LOST);
     kafka_reader_wait_seen(reader, 1);
-    reader_expect(reader, "new");
+    kafka_reader_expect(reader, "new");
 }
 
 void init_decides_an_end_that_was_asked_for(void **state)
@@ -234,7 +228,7 @@ void init_decides_an_end_that_was_asked_for(void **state)
     struct kafka_reader *reader = committed_reader(world, tp);
     kafka_reader_wait_caught_up(reader, tp, kafka_boss_end(boss, tp, SF_LOG_STABLE_END));
     CHECK_EQ(kafka_boss_end(boss, tp, SF_LOG_STABLE_END), kafka_boss_end(boss, tp, SF_LOG_END));
-    reader_expect(reader, answer.status == SF_OK ? "a" : "");
+    kafka_reader_expect(reader, answer.status == SF_OK ? "a" : "");
 }
 
 enum close_state { OPENED, INIT_PENDING, READY, OPEN, OFFSETS_PENDING, COMMIT_PENDING, ABORT_PENDING, STATES };
@@ -298,5 +292,5 @@ void transaction_timed_out_by_the_coordinator_is_lost(void **state)
     kafka_writer_put(writer, tp, "k", "new");
     CHECK_EQ(kafka_writer_commit(writer).outcome, SF_OUTCOME_COMMITTED);
     kafka_reader_wait_seen(reader, 1);
-    reader_expect(reader, "new");
+    kafka_reader_expect(reader, "new");
 }

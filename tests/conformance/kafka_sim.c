@@ -84,7 +84,6 @@ static int sim_open(void **state, struct sf_sim_kafka_config config)
     simulated->world.label = config.is_v2 ? "sim v2" : "sim";
     simulated->world.ops = &sim_ops;
     simulated->world.ctx = simulated;
-    simulated->world.session_ms = 6000;
     *state = &simulated->world;
     return 0;
 }

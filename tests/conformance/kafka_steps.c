@@ -270,6 +270,12 @@ const char *kafka_reader_values(const struct kafka_reader *reader, char *buffer,
     return buffer;
 }
 
+void kafka_reader_expect(const struct kafka_reader *reader, const char *values)
+{
+    char text[1024];
+    CHECK_STR(kafka_reader_values(reader, text, sizeof text), values);
+}
+
 void kafka_reader_close(struct kafka_reader *reader)
 {
     client_forget(reader->world, reader);
@@ -353,6 +359,24 @@ void kafka_owner_wait_lost(struct kafka_owner *owner)
 struct sf_member_token kafka_owner_token(struct kafka_owner *owner)
 {
     return sf_consumer_token(owner->client);
+}
+
+struct token_wait {
+    struct kafka_owner *owner;
+    uint64_t old;
+};
+
+static bool has_new_token(void *arg)
+{
+    const struct token_wait *wait = arg;
+    uint64_t id = kafka_owner_token(wait->owner).id;
+    return id != 0 && id != wait->old;
+}
+
+void kafka_owner_wait_token(struct kafka_owner *owner, struct sf_member_token old)
+{
+    struct token_wait wait = {owner, old.id};
+    kafka_wait(owner->world, has_new_token, &wait, "a new generation");
 }
 
 void kafka_owner_close(struct kafka_owner *owner)

@@ -58,7 +58,6 @@ struct kafka_world {
     const struct kafka_world_ops *ops;
     void *ctx;
     char run_id[32]; /* in every name */
-    int64_t session_ms;
     struct kafka_open_client clients[KAFKA_CLIENTS_MAX];
     uint32_t client_count;
 };
@@ -121,6 +120,8 @@ void kafka_reader_wait_caught_up(struct kafka_reader *reader, struct sf_tp tp, i
 void kafka_reader_wait_out_of_range(struct kafka_reader *reader, struct sf_tp tp);
 /* Values in the order seen, "a b c". */
 const char *kafka_reader_values(const struct kafka_reader *reader, char *buffer, uint32_t bytes);
+/* Checks that these are all values so far. */
+void kafka_reader_expect(const struct kafka_reader *reader, const char *values);
 void kafka_reader_close(struct kafka_reader *reader);
 
 /* ------------------------------------------------------------------ owner: member of a group */
@@ -140,6 +141,8 @@ void kafka_owner_wait_granted(struct kafka_owner *owner);
 /* REVOKED or FAILED. */
 void kafka_owner_wait_lost(struct kafka_owner *owner);
 struct sf_member_token kafka_owner_token(struct kafka_owner *owner);
+/* Until its token is another than `old`: somebody has joined or left. */
+void kafka_owner_wait_token(struct kafka_owner *owner, struct sf_member_token old);
 void kafka_owner_close(struct kafka_owner *owner);
 
 /* ------------------------------------------------------------------ writer */
