@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver/oracle_parts.h"
+#include "driver/oracle_time.h"
 
 /* ---------------------------------------------------------------- instances */
 
@@ -32,18 +33,24 @@ void sfi_oracle_begin_reading(struct sfi_oracle_instance *instance)
     instance->is_watermark_open = oracle->is_loose; /* stamps may be ahead of offsets (B10), or a former owner's */
     instance->fixed = instance->committed = oracle->is_loose ? 0 : oracle->model.ring.newest.epoch;
     sfi_oracle_lanes_reset(instance, instance->fixed);
+    sfi_oracle_time_resumed(instance);
 }
 
 static void on_watermark(void *ctx, int64_t value, enum sf_watermark_why why)
 {
     struct sfi_oracle_instance *instance = ctx;
-    (void)why;
-    if (instance->is_former) return;
-    if (value < instance->watermark && !instance->is_watermark_open)
+    if (instance->is_former || instance->oracle->is_broken) return;
+    if (instance->is_watermark_open) {
+        instance->is_watermark_open = false;
+        instance->watermark = value;
+        sfi_oracle_time_resumed(instance);
+        return;
+    }
+    if (value < instance->watermark)
         sfi_oracle_say_epoch(instance->oracle, "X1", instance->fixed + 1, "global watermark, not below",
                              instance->watermark, value);
+    sfi_oracle_time_emitted(instance, value, why);
     instance->watermark = value;
-    instance->is_watermark_open = false;
 }
 
 /* The engine believes that `epoch` has committed. */
@@ -72,6 +79,7 @@ static void on_fell_back(void *ctx, uint64_t epoch)
     instance->fixed = instance->committed = epoch;
     instance->fixed_us = -1;
     instance->watermark = oracle->model.ring.newest.w;
+    sfi_oracle_time_resumed(instance);
     if (!oracle->is_exactly_once) oracle->is_loose = instance->is_watermark_open = true;
 }
 
@@ -88,6 +96,7 @@ static const struct sf_observer *oracle_started(void *state, const struct sf_dri
     instance->observer = (struct sf_observer){.ctx = instance,
                                               .assigned = sfi_oracle_assigned,
                                               .buffered = sfi_oracle_buffered,
+                                              .lag = sfi_oracle_lag,
                                               .dispatched = sfi_oracle_dispatched,
                                               .skipped = sfi_oracle_skipped,
                                               .watermark = on_watermark,
@@ -159,8 +168,18 @@ static void oracle_stepped(void *state, const struct sf_sim_step_record *record)
     for (struct sfi_oracle_instance *instance = oracle->instances; instance != NULL; instance = instance->next) {
         if (instance->is_over || instance->is_former || instance->id != record->instance->id) continue;
         if (instance->is_count_due) check_counts(instance);
+        if (strcmp(record->task->name, "ingest") != 0) continue;
         if (instance->unsettled_count > 0) sfi_oracle_live_stepped(instance);
+        sfi_oracle_time_stepped(instance, record);
     }
+}
+
+static void oracle_happened(void *state, const struct sf_driver_event *event)
+{
+    struct sfi_oracle *oracle = state;
+    struct sfi_oracle_instance *instance = oracle->instances;
+    for (; instance != NULL && event->kind == SF_DRIVER_EVENT_STOP; instance = instance->next)
+        instance->time.is_ending = true;
 }
 
 /* ---------------------------------------------------------------- the end */
@@ -291,6 +310,7 @@ static const struct sf_driver_checks_ops ops = {.open = oracle_open,
                                                 .ended = oracle_ended,
                                                 .broker = oracle_broker,
                                                 .stepped = oracle_stepped,
+                                                .happened = oracle_happened,
                                                 .finish = oracle_finish,
                                                 .close = oracle_close};
 

@@ -8,6 +8,7 @@
 #include "core/ops/timestamp.h"
 #include "driver/oracle_heads.h"
 #include "driver/oracle_parts.h"
+#include "driver/oracle_time.h"
 
 /* ---------------------------------------------------------------- partitions */
 
@@ -213,7 +214,7 @@ static void take_skip(struct sfi_oracle_instance *instance, uint32_t p, uint64_t
 }
 
 /* A new head: judged; what was announced as skipped goes. */
-static void head(struct sfi_oracle_instance *instance, uint32_t p)
+static void head(struct sfi_oracle_instance *instance, uint32_t p, bool is_served)
 {
     struct sfi_oracle *oracle = instance->oracle;
     struct sfi_oracle_live *live = &instance->live[p];
@@ -230,6 +231,7 @@ static void head(struct sfi_oracle_instance *instance, uint32_t p)
     bool is_ready = live->waiting > 0 && live->verdict == SFI_ORACLE_GO;
     sfi_oracle_heads_set(instance, p, is_ready, live->head_ts);
     set_unsettled(instance, live);
+    if (is_ready || is_served) sfi_oracle_time_reached(instance, p);
 }
 
 static void clear(struct sfi_oracle_instance *instance, uint32_t p)
@@ -300,11 +302,13 @@ void sfi_oracle_assigned(void *ctx, struct sf_tp tp, int64_t offset, int64_t tim
         sfi_oracle_say(oracle, "X4", "assigned", "a partition of a source", "another topic");
         return;
     }
-    clear(instance, p);
     struct sfi_oracle_live *live = &instance->live[p];
+    bool has_more = live->waiting > 0 || live->read != offset;
+    clear(instance, p);
     live->is_assigned = offset >= 0;
     if (offset < 0) return;
     sfi_oracle_begin_reading(instance);
+    sfi_oracle_time_assigned(instance, p, has_more);
     check_begin(oracle, partition, offset, time_max);
     live->read = live->known = offset;
     live->time_max = time_max;
@@ -371,7 +375,7 @@ void sfi_oracle_buffered(void *ctx, const struct sf_batch *batch)
     uint64_t most = (uint64_t)settings->buffered_records_max - 1 + settings->poll_records_max;
     if (live->waiting > most)
         sfi_oracle_say_partition(oracle, "X13", partition, "records buffered (D1)", (int64_t)most, live->waiting);
-    if (was_empty) head(instance, p);
+    if (was_empty) head(instance, p, false);
 }
 
 /* The number that ingest gives a partition, resolved once. */
@@ -448,14 +452,18 @@ void sfi_oracle_dispatched(void *ctx, uint64_t epoch_number, const struct sf_ref
     struct sfi_oracle_instance *instance = ctx;
     struct sfi_oracle *oracle = instance->oracle;
     if (oracle->is_broken || instance->is_former) return;
-    if (instance->is_watermark_open) instance->watermark = watermark;
-    instance->is_watermark_open = false;
+    if (instance->is_watermark_open) {
+        instance->watermark = watermark;
+        instance->is_watermark_open = false;
+        sfi_oracle_time_resumed(instance);
+    }
     if (watermark != instance->watermark)
         sfi_oracle_say_epoch(oracle, "X1", epoch_number, "watermark that travels with dispatched records (G3)",
                              instance->watermark, watermark);
     struct sfi_oracle_epoch *epoch = sfi_oracle_epoch_get(instance, epoch_number);
     if (epoch->is_fixed)
         sfi_oracle_say_epoch(oracle, "X11", epoch_number, "records behind the epoch's barrier (B4)", 0, count);
+    if (!sfi_oracle_time_may_dispatch(instance)) return;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t p = partition_of(instance, refs[i].partition, tps[i]);
         if (p == SFI_ORACLE_NONE || !check_dispatch(instance, p, &refs[i])) return;
@@ -468,7 +476,11 @@ void sfi_oracle_dispatched(void *ctx, uint64_t epoch_number, const struct sf_ref
         sfi_oracle_lane_sent(instance, oracle->world.plan->sources[source].sub,
                              sf_lane_of_hash(refs[i].hash, oracle->world.lanes), epoch_number, p,
                              refs[i].record->offset);
-        head(instance, p);
+        head(instance, p, true);
+        if (i + 1 == count)
+            sfi_oracle_time_batch(instance, p);
+        else if (live->waiting == 0 && !sfi_oracle_time_may_dispatch(instance))
+            return;
     }
 }
 
@@ -483,7 +495,7 @@ void sfi_oracle_skipped(void *ctx, uint64_t epoch, struct sf_tp tp, int64_t offs
                    live->first->copies[live->first->at].offset == offset;
     if (is_head) {
         take_skip(instance, p, epoch, reason);
-        head(instance, p);
+        head(instance, p, false);
         return;
     }
     /* told while the dispatch batch that leads to it is not told yet */

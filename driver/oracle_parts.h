@@ -91,6 +91,19 @@ struct sfi_oracle_live {
     uint32_t skip_first;
     uint32_t skip_count;
     uint32_t skip_capacity;
+    /* time (oracle_time.h) */
+    bool is_registered;
+    bool is_lag_known;
+    bool is_caught_up;
+    bool is_idle;                 /* for certain, until it shows a sign of life */
+    bool is_idle_open;            /* may have been idle before a fall-back, and still be */
+    bool is_held;                 /* P1 */
+    bool is_previewed;            /* P2, for certain */
+    int64_t held_us;
+    int64_t live_lo;              /* its last sign of life, on the monotonic clock; where that is open, an interval */
+    int64_t live_hi;
+    int64_t running_lo;           /* and on the two running clocks */
+    int64_t running_hi;
     bool is_unsettled;            /* listed: a skip is to be announced or to be reached */
     uint32_t heap_at;             /* place in the heap of heads; SFI_ORACLE_NONE */
 };
@@ -147,6 +160,24 @@ struct sfi_oracle_head {
     uint32_t partition;
 };
 
+/* What the watermark of an instance is made of, beside its partitions (oracle_time.h). */
+struct sfi_oracle_time {
+    bool has_begun;
+    bool has_stepped;
+    int64_t now_us;      /* of ingest's last sign */
+    int64_t running_lo;  /* running time (I7): for certain, and at most */
+    int64_t running_hi;
+    bool is_running;     /* since its last step, for certain */
+    bool has_dispatched; /* in this step */
+    bool is_ending;      /* a stop was asked for: nothing is judged any more */
+    bool is_emitted;     /* in this step; judged at its end */
+    int64_t emitted;
+    bool has_emitted;
+    int64_t emitted_us;
+    int64_t reached;     /* largest minimum of all recomputations (G1), and at most */
+    int64_t reached_hi;
+};
+
 struct sfi_oracle_instance {
     struct sfi_oracle *oracle;
     struct sfi_oracle_instance *next;
@@ -174,6 +205,7 @@ struct sfi_oracle_instance {
     uint64_t committed;         /* newest epoch decided to be this instance's, or its start's cut */
     bool is_watermark_open;     /* at-least-once after a crash: what it resumes from is not known */
     int64_t watermark;          /* last emitted */
+    struct sfi_oracle_time time;
     struct sf_step_counts *base_counts; /* the model's when it began to read (M6) */
     bool is_count_due;          /* commit has published: compare counters after this step */
 };

@@ -187,6 +187,7 @@ static void on_watermark(void *ctx, int64_t value, enum sf_watermark_why why)
     struct oracle_world *w = ctx;
     if (value > 0 && lies(w, LIE_WATERMARK_LOW)) value -= 1000;
     if (value > 0 && lies(w, LIE_WATERMARK_HIGH)) value++;
+    if (value > 0 && lies(w, LIE_WATERMARK_LOST)) return;
     w->engine_checks->watermark(w->engine_checks->ctx, value, why);
 }
 
@@ -240,6 +241,7 @@ static void on_fell_back(void *ctx, uint64_t epoch)
 static void on_lag(void *ctx, struct sf_tp tp, bool is_known, bool is_caught_up)
 {
     struct oracle_world *w = ctx;
+    if (is_caught_up && lies(w, LIE_LAG)) is_caught_up = false;
     if (w->engine_checks->lag != NULL) w->engine_checks->lag(w->engine_checks->ctx, tp, is_known, is_caught_up);
 }
 

@@ -37,6 +37,8 @@ enum oracle_lie {
     LIE_PRODUCER_EPOCH,  /* what commits is of an older session */
     LIE_WATERMARK_LOW,   /* an emitted watermark is 1 s less than the last */
     LIE_WATERMARK_HIGH,  /* 1 ms more than it is */
+    LIE_WATERMARK_LOST,  /* is not emitted */
+    LIE_LAG,             /* a partition that is caught up is not */
     LIE_STAMPED,         /* the stamp of a barrier that is fixed is another */
     LIE_FIXED_TWICE,     /* a barrier is fixed before the last one has committed */
     LIE_CROSSED_TWICE,

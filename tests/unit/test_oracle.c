@@ -199,6 +199,30 @@ static void a_watermark_that_falls_is_found_x1(void **state)
     run(finals, 1, LIE_WATERMARK_LOW, 2, "X1");
 }
 
+static void a_watermark_that_is_not_the_minimum_is_found_x2(void **state)
+{
+    (void)state;
+    run(finals, 1, LIE_WATERMARK_HIGH, 1, "X2");
+    run(finals, 1, LIE_WATERMARK_HIGH, 3, "X2");
+    run(finals, 1, LIE_WATERMARK_LOST, 3, "X2");
+}
+
+static void dispatch_that_does_not_wait_for_lag_is_found_x4(void **state)
+{
+    (void)state;
+    struct oracle_world w;
+    oracle_world_init(&w, finals, 2, 1);
+    w.lie = LIE_LAG;
+    w.lie_at = 2; /* the batch's own news, then what the end of the log says */
+    oracle_world_append(&w, 1, "a", 1, "{\"v\":1}");
+    oracle_world_at(&w, 1);
+    oracle_world_check(&w, ""); /* told, and not acted on yet */
+    oracle_world_append(&w, 0, "a", 2, "{\"v\":1}");
+    oracle_world_at(&w, 2);
+    oracle_world_check(&w, "X4");
+    oracle_world_deinit(&w);
+}
+
 static void barriers_out_of_protocol_are_found_x11(void **state)
 {
     (void)state;
@@ -238,6 +262,8 @@ int main(void)
         cmocka_unit_test(epochs_that_do_not_meet_are_found_x15),
         cmocka_unit_test(a_former_owner_that_commits_is_found_x12),
         cmocka_unit_test(a_watermark_that_falls_is_found_x1),
+        cmocka_unit_test(a_watermark_that_is_not_the_minimum_is_found_x2),
+        cmocka_unit_test(dispatch_that_does_not_wait_for_lag_is_found_x4),
         cmocka_unit_test(barriers_out_of_protocol_are_found_x11),
         cmocka_unit_test(dispatch_out_of_order_is_found_x4),
         cmocka_unit_test(buffers_beyond_their_bound_are_found_x13),
