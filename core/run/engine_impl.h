@@ -208,6 +208,7 @@ bool sfi_state_stable(struct sf_engine *engine, const struct sf_step *step);
 void sfi_state_ends(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event);
 bool sfi_state_frontiers(struct sf_engine *engine, const struct sf_step *step);
 bool sfi_state_restore(struct sf_engine *engine, const struct sf_step *step);
+void sfi_state_seed_moved(struct sf_engine *engine);
 void sfi_state_release(struct sf_engine *engine);
 
 /* start_topics.c: questions to the admin client, and what to make of each answer; false: the engine ends. */

@@ -378,7 +378,9 @@ bool sfi_start_step(struct sf_engine *engine, const struct sf_step *step)
     case SFI_START_FRONTIERS: has_moved = sfi_state_frontiers(engine, step) || has_moved; break;
     case SFI_START_STATE:
         has_moved = sfi_state_restore(engine, step) || has_moved;
-        if (engine->start == SFI_START_DONE && !engine->is_ending) run(engine, step);
+        if (engine->start != SFI_START_DONE || engine->is_ending) break;
+        sfi_state_seed_moved(engine);
+        run(engine, step);
         break;
     case SFI_START_DONE: break;
     }

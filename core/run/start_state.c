@@ -264,6 +264,29 @@ bool sfi_state_restore(struct sf_engine *engine, const struct sf_step *step)
     return true;
 }
 
+/* S3: state and offsets, but no stamp: an application that came from Kafka Streams has sent what its changelog is
+ * past. */
+void sfi_state_seed_moved(struct sf_engine *engine)
+{
+    const struct sf_plan *plan = engine->config.plan;
+    bool has_offsets = false;
+    for (uint32_t i = 0; i < engine->partition_count; i++)
+        has_offsets = has_offsets || engine->partitions[i].is_committed;
+    if (engine->has_stamp || !has_offsets) return;
+    for (uint32_t i = 0; i < engine->config.topology->step_count; i++) {
+        const struct sf_step_spec *step = &engine->config.topology->steps[i];
+        if (step->kind != SF_STEP_AGGREGATE || step->emit != SF_EMIT_ON_CLOSE || engine->emitted[i] != SF_TIME_UNSET)
+            continue;
+        struct sf_lane **lanes = &engine->lanes[plan->steps[i].sub * engine->config.lanes];
+        for (uint32_t lane = 0; lane < engine->config.lanes; lane++)
+            engine->emitted[i] =
+                sf_time_max(engine->emitted[i],
+                            sf_window_store_restored_max(sf_lane_flow(lanes[lane])->steps[plan->steps[i].rank].store));
+        for (uint32_t lane = 0; lane < engine->config.lanes; lane++)
+            sf_flow_seed(sf_lane_flow(lanes[lane]), i, engine->emitted[i]);
+    }
+}
+
 void sfi_state_release(struct sf_engine *engine)
 {
     sf_restore_destroy(engine->restore);

@@ -28,6 +28,7 @@ void sfi_window_restore_put(struct sf_window_store *store, int64_t start, struct
         row = sfi_pane_row(&store->pools, pane, number);
     }
     row->ts_ms = ts_ms;
+    store->restored_max = sf_time_max(store->restored_max, ts_ms);
     memcpy(row + 1, store->scratch, store->acc_bytes);
 }
 

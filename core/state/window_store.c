@@ -19,6 +19,7 @@ struct sf_window_store *sf_window_store_new(const struct sf_window_store_config 
     struct sf_window_store *store = sf_calloc(config->alloc, 1, sizeof *store);
     store->alloc = config->alloc;
     store->step = config->step;
+    store->restored_max = SF_TIME_UNSET;
     store->aggregates = config->aggregates;
     store->acc_count = sf_aggregates_count(config->aggregates);
     store->acc_bytes = store->acc_count * (uint32_t)sizeof(struct sf_acc);
@@ -374,6 +375,11 @@ uint64_t sf_window_store_rows(const struct sf_window_store *store)
 uint32_t sf_window_store_panes(const struct sf_window_store *store)
 {
     return store->pane_count;
+}
+
+int64_t sf_window_store_restored_max(const struct sf_window_store *store)
+{
+    return store->restored_max;
 }
 
 int64_t sf_window_store_oldest(const struct sf_window_store *store)

@@ -123,5 +123,7 @@ uint64_t sf_window_store_rows(const struct sf_window_store *store);
 uint32_t sf_window_store_panes(const struct sf_window_store *store);
 /* The oldest open start, SF_TIME_COMPLETE if none (M3, X10). */
 int64_t sf_window_store_oldest(const struct sf_window_store *store);
+/* Newest event time of the rows that were restored, SF_TIME_UNSET: none (S3). */
+int64_t sf_window_store_restored_max(const struct sf_window_store *store);
 
 #endif

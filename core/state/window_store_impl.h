@@ -82,6 +82,7 @@ struct sf_window_store {
     uint32_t pane_count;
     uint32_t pane_capacity;
     uint64_t row_count;
+    int64_t restored_max; /* newest event time of restored rows */
     struct sfi_epoch epochs[SF_EPOCHS_OPEN];
     uint32_t epoch_count;
     struct sfi_seal seal;

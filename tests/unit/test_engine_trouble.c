@@ -346,6 +346,42 @@ static void internal_topics_that_lose_nothing_are_warned_of_and_others_refused_k
     engine_world_deinit(&w);
 }
 
+/* State and offsets, but neither stamp nor emit frontier, as Kafka Streams leaves them: floors come from the times of
+ * partitions, and what the changelog is past counts as sent. */
+static void an_application_that_was_moved_sends_nothing_restored_again_s3(void **state)
+{
+    (void)state;
+    static char app[sizeof count_app + 32];
+    const char *kind = strstr(count_app, "kind: persistent");
+    snprintf(app, sizeof app, "%.*sretention: 1h, %s", (int)(kind - count_app), count_app, kind);
+    struct engine_world w;
+    engine_world_init(&w, app, 1, 2, 0);
+    w.has_store = false;
+    engine_world_append(&w, 0, "a", 5, "1");
+    engine_world_append(&w, 0, "a", 21, "1");
+    engine_world_at(&w, 1);
+    for (int barrier = 0; barrier < 3; barrier++) engine_world_barrier(&w);
+    static const char first[] = "a {\"window\":{\"start\":0,\"end\":10},\"n\":1} @5\n";
+    CHECK_STR(engine_world_output(&w), first);
+    engine_world_crash(&w);
+    static const char *const lost[] = {"counts-stoatflow-watermark-changelog", "counts-counts-emitfrontier-changelog"};
+    for (int i = 0; i < 2; i++) {
+        struct sf_tp tp = {.topic = sf_sim_kafka_topic(w.broker, lost[i]), .partition = 0};
+        sf_sim_kafka_truncate(w.broker, tp, sf_sim_kafka_log_end(w.broker, tp, SF_LOG_END));
+    }
+    engine_world_start(&w);
+    engine_world_append(&w, 0, "a", 6, "1"); /* behind the floor, 21 */
+    engine_world_append(&w, 0, "a", 40, "1");
+    engine_world_at(&w, 20000);
+    CHECK_EQ(sf_engine_phase(w.engine), SF_PHASE_RUNNING);
+    for (int barrier = 0; barrier < 3; barrier++) engine_world_barrier(&w);
+    CHECK_EQ(sf_engine_step_counts(w.engine)[0].drops[SF_DROP_LATE_WINDOW], 1);
+    static char both[256];
+    snprintf(both, sizeof both, "%sa {\"window\":{\"start\":20,\"end\":30},\"n\":1} @21\n", first);
+    CHECK_STR(engine_world_output(&w), both);
+    engine_world_deinit(&w);
+}
+
 /* Steps behind a key change read what came from the source as the source says it is encoded. */
 static void values_keep_their_encoding_over_a_key_change(void **state)
 {
@@ -410,6 +446,7 @@ int main(void)
         cmocka_unit_test(rows_come_from_the_local_store_and_the_rest_from_the_changelog_k4),
         cmocka_unit_test(a_key_change_crosses_lanes_and_barriers_stay_aligned_l3_b5),
         cmocka_unit_test(internal_topics_that_lose_nothing_are_warned_of_and_others_refused_k11),
+        cmocka_unit_test(an_application_that_was_moved_sends_nothing_restored_again_s3),
         cmocka_unit_test(values_keep_their_encoding_over_a_key_change),
         cmocka_unit_test(at_least_once_loses_nothing_over_a_crash_b10),
     };
