@@ -86,6 +86,7 @@ enum sf_driver_event_kind {
     SF_DRIVER_EVENT_CRASH,
     SF_DRIVER_EVENT_STORE_LOST,     /* the machine's disk is a new, empty one */
     SF_DRIVER_EVENT_STANDBY,        /* the group is made to change its owner */
+    SF_DRIVER_EVENT_METADATA_LOST,  /* the group's committed offsets have no metadata any more */
     SF_DRIVER_EVENT_FROZEN,         /* the process hears and sends nothing until THAWED */
     SF_DRIVER_EVENT_THAWED,
     SF_DRIVER_EVENT_WALL_JUMP,      /* value: ms */

@@ -40,6 +40,7 @@ static const char *unsupported(const struct sf_scenario_fault *spec)
     case SF_SCENARIO_ADDED:
     case SF_SCENARIO_CLOCK_JUMP:
     case SF_SCENARIO_TAKE_OVER:
+    case SF_SCENARIO_METADATA_LOST:
     case SF_SCENARIO_LANE_STOPPED:
     case SF_SCENARIO_INGEST_STOPPED:
         break;
@@ -262,6 +263,12 @@ static bool fire(struct sfi_faults *faults, struct planned *item, struct sfi_pro
     }
     case SF_SCENARIO_TAKE_OVER:
         return take_over(faults);
+    case SF_SCENARIO_METADATA_LOST: {
+        if (sf_sim_kafka_metadata_lost(run->broker, run->topology->application_id) == 0) return false;
+        struct sf_driver_event event = {.kind = SF_DRIVER_EVENT_METADATA_LOST};
+        sfi_run_happened(run, &event);
+        return true;
+    }
     case SF_SCENARIO_LANE_STOPPED:
     case SF_SCENARIO_INGEST_STOPPED:
         hold(faults, spec);

@@ -304,6 +304,14 @@ static void oracle_close(void *state)
     sf_cfree(alloc, oracle, 1, sizeof *oracle);
 }
 
+/* Partition times are gone with the metadata they stood in (K7): what resumes has none. */
+static void oracle_happened(void *state, const struct sf_driver_event *event)
+{
+    struct sfi_oracle *oracle = state;
+    if (event->kind != SF_DRIVER_EVENT_METADATA_LOST) return;
+    for (uint32_t i = 0; i < oracle->partition_count; i++) oracle->partitions[i].time_max = SF_TIME_UNSET;
+}
+
 static const struct sf_driver_checks_ops ops = {.open = oracle_open,
                                                 .started = oracle_started,
                                                 .made = oracle_made,

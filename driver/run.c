@@ -51,6 +51,7 @@ static void event_words(const struct sfi_run *run, const struct sf_driver_event 
         [SF_DRIVER_EVENT_CRASH] = NULL, /* told when the process is buried, behind its last step */
         [SF_DRIVER_EVENT_STORE_LOST] = "the local store is lost",
         [SF_DRIVER_EVENT_STANDBY] = "the owner's session ends: a standby takes over",
+        [SF_DRIVER_EVENT_METADATA_LOST] = "the committed offsets lose their metadata",
         [SF_DRIVER_EVENT_FROZEN] = "the process stands still",
         [SF_DRIVER_EVENT_THAWED] = "the process goes on",
         [SF_DRIVER_EVENT_WALL_JUMP] = "the wall clock jumps by ",

@@ -109,6 +109,7 @@ enum sf_scenario_fault_kind {
     SF_SCENARIO_REVOKED,       /* topic, partition */
     SF_SCENARIO_CLOCK_JUMP,    /* jump_ms: the wall clock alone (T3) */
     SF_SCENARIO_TAKE_OVER,     /* a standby becomes the owner, the old instance goes on */
+    SF_SCENARIO_METADATA_LOST, /* committed offsets lose their metadata (K7) */
     SF_SCENARIO_LANE_STOPPED,  /* step, lane */
     SF_SCENARIO_INGEST_STOPPED,
     SF_SCENARIO_PAUSE,         /* is_paused: as POST /pause and /resume (M2) */

@@ -19,6 +19,7 @@ static const struct action actions[] = {
     {"partition", TIMING_AT | TIMING_SPAN, "`at`, or `from` and `until`"},
     {"clock", TIMING_AT, "`at`"},
     {"standby", TIMING_AT | TIMING_WHEN, "`at` or `when`"},
+    {"offsets", TIMING_AT, "`at`"},
     {"lane", TIMING_SPAN, "`from` and `until`"},
     {"ingest", TIMING_SPAN, "`from` and `until`"},
     {"pause", TIMING_AT, "`at`"},
@@ -139,6 +140,7 @@ static void load_action(struct sfi_scenario_load *l, const struct sf_yaml_node *
         fault->jump_ms = read_duration(sf_yaml_get(what, "jump"));
     }
     if (strcmp(key, "standby") == 0) fault->kind = SF_SCENARIO_TAKE_OVER;
+    if (strcmp(key, "offsets") == 0) fault->kind = SF_SCENARIO_METADATA_LOST;
     if (strcmp(key, "ingest") == 0) fault->kind = SF_SCENARIO_INGEST_STOPPED;
     if (strcmp(key, "swarm") == 0) fault->kind = SF_SCENARIO_SWARM;
     if (strcmp(key, "pause") == 0) {
@@ -162,8 +164,8 @@ static void load_fault(struct sfi_scenario_load *l, const struct sf_yaml_node *n
             found = &actions[i];
     }
     if (found == NULL) {
-        SFI_REFUSE(l, node->place, "a fault does nothing: give it crash, broker, partition, clock, standby, lane, "
-                                   "ingest, pause or swarm");
+        SFI_REFUSE(l, node->place, "a fault does nothing: give it crash, broker, partition, clock, standby, offsets, "
+                                   "lane, ingest, pause or swarm");
         return;
     }
     struct sf_scenario_fault fault = {.place = node->place};

@@ -198,6 +198,9 @@ struct sf_sim_kafka_committed {
 };
 struct sf_sim_kafka_committed sf_sim_kafka_committed(struct sf_sim_kafka *broker, const char *group, struct sf_tp tp);
 
+/* What an offset tool leaves: the group's committed offsets as they were, without metadata. How many had some. */
+uint32_t sf_sim_kafka_metadata_lost(struct sf_sim_kafka *broker, const char *group);
+
 struct sf_sim_kafka_group_view {
     uint32_t owner_instance; /* id of the simulated instance; 0: none, or one that is gone but whose session runs */
     uint32_t generation;

@@ -85,6 +85,8 @@ void sfi_group_topics_changed(struct sfi_group *group);
 /* ---------------------------------------------------------------- offsets */
 
 void sfi_offsets_commit(struct sfi_group *group, const struct sf_offset_commit *commit);
+/* Metadata goes, offsets stay; how many had some. */
+uint32_t sfi_offsets_strip(struct sfi_group *group);
 void sfi_offsets_pend(struct sfi_group *group, struct sfi_txn *txn, const struct sf_offset_commit *commit);
 /* The transaction's offsets become committed or vanish, in every group. */
 void sfi_offsets_end(struct sf_sim_kafka *broker, const struct sfi_txn *txn, bool is_commit);

@@ -132,6 +132,12 @@ struct sf_sim_kafka_committed sf_sim_kafka_committed(struct sf_sim_kafka *broker
     return view;
 }
 
+uint32_t sf_sim_kafka_metadata_lost(struct sf_sim_kafka *broker, const char *group_name)
+{
+    struct sfi_group *group = sfi_group_find(broker, group_name);
+    return group != NULL ? sfi_offsets_strip(group) : 0;
+}
+
 void sf_sim_kafka_markers_delay(struct sf_sim_kafka *broker, const char *transactional_id, int64_t delay_us)
 {
     assert(delay_us >= 0);

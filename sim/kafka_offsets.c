@@ -57,6 +57,19 @@ void sfi_offsets_commit(struct sfi_group *group, const struct sf_offset_commit *
     commit_and_tell(group, commit, 0);
 }
 
+uint32_t sfi_offsets_strip(struct sfi_group *group)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < group->committed.count; i++) {
+        struct sfi_offset *item = &group->committed.items[i];
+        if (item->metadata_len == 0) continue;
+        item_clear(group->broker->alloc, item);
+        item->metadata_len = 0;
+        count++;
+    }
+    return count;
+}
+
 void sfi_offsets_pend(struct sfi_group *group, struct sfi_txn *txn, const struct sf_offset_commit *commit)
 {
     list_put(group->broker->alloc, &group->pending, txn, commit);

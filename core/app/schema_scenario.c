@@ -101,6 +101,7 @@ static const struct sf_schema_key clock_keys[] = {
 };
 static const struct sf_schema clock_fate = SFI_OBJECT(clock_keys);
 static const struct sf_schema standby_word = SFI_WORDS({"take-over", 0});
+static const struct sf_schema offsets_word = SFI_WORDS({"metadata-lost", 0});
 static const struct sf_schema swarm_word = SFI_WORDS({"default", 0});
 
 static const struct sf_schema_key fault_keys[] = {
@@ -113,6 +114,7 @@ static const struct sf_schema_key fault_keys[] = {
     {"partition", &partition_fates, 0, "what befalls partitions, by topic/partition"},
     {"clock", &clock_fate, 0, "the wall clock alone"},
     {"standby", &standby_word, 0, "another instance becomes the owner"},
+    {"offsets", &offsets_word, 0, "the committed offsets lose their metadata, as with offset tools (K7)"},
     {"lane", &lane_fates, 0, "lanes that do not get to run, by step/lane"},
     {"ingest", &stopped_word, 0, "nothing is polled or dispatched"},
     {"pause", &sfi_schema_bool, 0, "POST /pause or /resume (M2)"},

@@ -319,7 +319,7 @@ static void mistakes_are_named_at_their_place(void **state)
         {"input: [{at: +1s, to: t, headers: {}}]\n",
          "4:26: error: `headers` (input.#1) is not yet supported [later]\n"},
         {"faults: [{at: +1s}]\n", "4:10: error: a fault does nothing: give it crash, broker, partition, clock, "
-                                  "standby, lane, ingest, pause or swarm [V8]\n"},
+                                  "standby, offsets, lane, ingest, pause or swarm [V8]\n"},
         {"faults: [{crash: {restart-after: 1s}}]\n", "4:10: error: `crash` needs `at` or `when` [V8]\n"},
         {"faults: [{at: +1s, lane: {f/0: stopped}}]\n", "4:10: error: `lane` needs `from` and `until` [V8]\n"},
         {"faults: [{at: +1s, crash: {restart-after: 1s}, pause: true}]\n",
