@@ -177,6 +177,9 @@ static void oracle_stepped(void *state, const struct sf_sim_step_record *record)
 static void oracle_happened(void *state, const struct sf_driver_event *event)
 {
     struct sfi_oracle *oracle = state;
+    /* partition times are gone with the metadata they stood in (K7): what resumes has none */
+    for (uint32_t i = 0; event->kind == SF_DRIVER_EVENT_METADATA_LOST && i < oracle->partition_count; i++)
+        oracle->partitions[i].time_max = SF_TIME_UNSET;
     struct sfi_oracle_instance *instance = oracle->instances;
     for (; instance != NULL && event->kind == SF_DRIVER_EVENT_STOP; instance = instance->next)
         instance->time.is_ending = true;
@@ -302,14 +305,6 @@ static void oracle_close(void *state)
     sf_free(alloc, oracle->topics, oracle->topic_capacity * sizeof *oracle->topics);
     sf_free(alloc, oracle->text, oracle->text_capacity);
     sf_cfree(alloc, oracle, 1, sizeof *oracle);
-}
-
-/* Partition times are gone with the metadata they stood in (K7): what resumes has none. */
-static void oracle_happened(void *state, const struct sf_driver_event *event)
-{
-    struct sfi_oracle *oracle = state;
-    if (event->kind != SF_DRIVER_EVENT_METADATA_LOST) return;
-    for (uint32_t i = 0; i < oracle->partition_count; i++) oracle->partitions[i].time_max = SF_TIME_UNSET;
 }
 
 static const struct sf_driver_checks_ops ops = {.open = oracle_open,
