@@ -56,12 +56,17 @@ static rd_kafka_t *open_client(const char *broker)
 static void produce(rd_kafka_t *client, const char *topic, int32_t partition, int64_t timestamp, const char *key,
                     const char *value)
 {
+    const rd_kafka_vu_t fields[] = {
+        {.vtype = RD_KAFKA_VTYPE_TOPIC, .u.cstr = topic},
+        {.vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = partition},
+        {.vtype = RD_KAFKA_VTYPE_TIMESTAMP, .u.i64 = timestamp},
+        {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {(void *)(uintptr_t)key, strlen(key)}},
+        {.vtype = RD_KAFKA_VTYPE_VALUE, .u.mem = {(void *)(uintptr_t)value, strlen(value)}},
+        {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = RD_KAFKA_MSG_F_COPY}};
     for (;;) {
-        rd_kafka_resp_err_t err =
-            rd_kafka_producev(client, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(partition),
-                              RD_KAFKA_V_TIMESTAMP(timestamp), RD_KAFKA_V_KEY(key, strlen(key)),
-                              RD_KAFKA_V_VALUE((void *)(uintptr_t)value, strlen(value)),
-                              RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+        rd_kafka_error_t *error = rd_kafka_produceva(client, fields, sizeof fields / sizeof fields[0]);
+        rd_kafka_resp_err_t err = error != NULL ? rd_kafka_error_code(error) : RD_KAFKA_RESP_ERR_NO_ERROR;
+        rd_kafka_error_destroy(error);
         if (err == RD_KAFKA_RESP_ERR_NO_ERROR) return;
         if (err != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
             (void)fprintf(stderr, "feed: a record was refused: %s\n", rd_kafka_err2str(err));
