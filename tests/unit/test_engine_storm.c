@@ -331,7 +331,7 @@ static void trouble(struct storm *s)
     case 11: {
         struct sf_tp tp = {.topic = sf_sim_kafka_topic(s->broker, "storm-counts-changelog"), .partition = 0};
         struct sf_sim_kafka_compaction how = {.is_markers_dropped = between(s, 0, 1) == 1};
-        sf_sim_kafka_compact(s->broker, tp, &how);
+        if (sf_sim_kafka_partition_count(s->broker, tp.topic) > 0) sf_sim_kafka_compact(s->broker, tp, &how);
         break;
     }
     case 12: {
