@@ -48,6 +48,7 @@ struct sfi_kafka_ask {
     struct sf_tp *tps; /* committed, ends, truncate; owned */
     uint32_t tp_count;
     enum sf_log_end which;
+    int64_t unknown_ms; /* ends: when a topic was first answered to be unknown; 0: never */
     int64_t before;
     struct sf_member_token token;
     rd_kafka_topic_partition_list_t *offsets; /* commit; owned */

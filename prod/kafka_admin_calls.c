@@ -5,6 +5,8 @@
 
 #include "prod/kafka_admin.h"
 
+#define UNKNOWN_MS 5000 /* how long an unknown topic is doubted whose partitions somebody has seen */
+
 /* The end of an attempt: false where `status` is one to try again. */
 static bool done(struct sfi_kafka_reply *reply, enum sf_status status, const char *text)
 {
@@ -254,6 +256,17 @@ static void ends_singly(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list, b
     }
 }
 
+/* A broker that has just been started knows no topics for a while and says that there is none. */
+static bool is_unknown_doubted(struct sfi_kafka_ask *ask, const struct sfi_kafka_reply *reply)
+{
+    bool is_unknown = false;
+    for (uint32_t i = 0; i < reply->event.answer_count; i++)
+        is_unknown = is_unknown || reply->answers[i].status == SF_E_UNKNOWN_TOPIC;
+    if (!is_unknown) return false;
+    if (ask->unknown_ms == 0) ask->unknown_ms = sfi_kafka_now_ms();
+    return sfi_kafka_now_ms() - ask->unknown_ms < UNKNOWN_MS;
+}
+
 static bool try_ends(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
 {
     if (ask->which == SF_LOG_END && admin->latest == NULL) {
@@ -272,7 +285,7 @@ static bool try_ends(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, s
         rd_kafka_topic_partition_list_destroy(list);
         return done_err(reply, err, NULL);
     }
-    bool is_known = answers_take(admin, ask, reply, list);
+    bool is_known = answers_take(admin, ask, reply, list) && !is_unknown_doubted(ask, reply);
     rd_kafka_topic_partition_list_destroy(list);
     return is_known && done(reply, SF_OK, NULL);
 }

@@ -2,7 +2,7 @@
 """Kills, freezes, doubles and stops sfprod at random, and its broker with it, while records come; at the end every
 window must be in the results once and whole, as a batch computation over the input has it (S5, X6).
 
-    kill_test.py --sfprod PROGRAM --feed PROGRAM [--rounds N] [--seed S] [--only FAULT,...] [--keep]
+    kill_test.py --sfprod PROGRAM --feed PROGRAM [--rounds N] [--seconds S] [--seed S] [--only FAULT,...] [--keep]
 
 A round's faults are drawn from (seed, round); scripts/kill-test builds and calls this. The broker is our own in
 $SF_BROKER_DIR, else a fresh one in the folder of the run; where only $KAFKA_BOOTSTRAP is given its broker is left alone
@@ -242,7 +242,7 @@ def finish(world, rounds, campaign, feeder, journal):
     return verdict, f"{records} records, {len(wanted['counts'])} + {len(wanted['totals'])} windows"
 
 
-def campaign_of(args, world, campaign):
+def play(args, world, campaign):
     rounds = Rounds(world, plan.SESSION_S)
     world.broker.make_topics(world.topics())
     with open(os.path.join(world.folder, "feed.log"), "wb") as log:
@@ -251,8 +251,13 @@ def campaign_of(args, world, campaign):
     reader = w.Reader(world.broker.bootstrap, f"{world.id}-updates")
     journal = Journal(world, feeder, reader)
     try:
+        end = time.monotonic() + args.seconds
         for this in campaign.rounds:
             began = time.monotonic()
+            if began > end:
+                say(f"{args.seconds} s are over: no more rounds")
+                break
+            world.round_count += 1
             journal.mark()
             feeder.rate = this.rate
             feeder.put(this.burst)
@@ -292,6 +297,7 @@ def read_arguments():
     parser.add_argument("--sfprod", required=True, help="the program, or a command line that ends with it")
     parser.add_argument("--feed", required=True)
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--seconds", type=int, default=1000000, help="after which no further round begins")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--only", help="faults to choose among: " + ",".join(plan.FAULTS))
     parser.add_argument("--keep", action="store_true", help="the run's folder, also where all went well")
@@ -315,7 +321,7 @@ def main():
     say(f"seed {args.seed}, {args.rounds} rounds, broker {broker.bootstrap}, in {folder}; barriers every "
         f"{campaign.interval_ms} ms at least, time in the {'value' if campaign.is_time_in_value else 'record'}")
     try:
-        verdict, result = campaign_of(args, world, campaign)
+        verdict, result = play(args, world, campaign)
         problem = verdict.text() or None
     except w.Failure as failure:
         problem = str(failure)
@@ -328,8 +334,8 @@ def main():
             + (f" --only {args.only}" if args.only else "") + f"; logs in {folder}")
     elif not args.keep:
         shutil.rmtree(folder)
-    say(f"{args.rounds} rounds in {time.monotonic() - began:.0f} s, {world.started_count} starts, {world.kill_count} "
-        f"kills, {world.fence_count} fences asked for and {world.unasked_count} not, {result}: "
+    say(f"{world.round_count} rounds in {time.monotonic() - began:.0f} s, {world.started_count} starts, "
+        f"{world.kill_count} kills, {world.fence_count} fences asked for and {world.unasked_count} not, {result}: "
         + ("every window once and whole" if problem is None else "FAILED"))
     return 0 if problem is None else 1
 

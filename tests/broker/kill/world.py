@@ -240,7 +240,7 @@ class World:
         self.folder, self.sfprod, self.broker, self.campaign = folder, sfprod, broker, campaign
         self.session_s = session_s
         self.id = f"kill-{campaign.seed}-{os.getpid()}"
-        self.started_count, self.kill_count, self.fence_count, self.unasked_count = 0, 0, 0, 0
+        self.round_count, self.started_count, self.kill_count, self.fence_count, self.unasked_count = 0, 0, 0, 0, 0
         self.instances = []
 
     def app(self, start):
