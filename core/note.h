@@ -24,7 +24,7 @@ enum sf_note_level { SF_NOTE_POINT, SF_NOTE_DEBUG, SF_NOTE_INFO, SF_NOTE_WARNING
     X(SF_NOTE_BARRIER_ENQUEUED, SF_NOTE_POINT, "barrier(n).enqueued", "barrier {0} is on every lane's queue")       \
     X(SF_NOTE_LANE_CROSSED, SF_NOTE_POINT, "lane(s.i).crossed(n)", "lane {1}.{2} crossed barrier {0}")              \
     X(SF_NOTE_LANE_EMITTED, SF_NOTE_POINT, "punctuation(s.i).emitted(n)",                                           \
-      "lane {1}.{2} passed at barrier {0}: {3} results")                                                            \
+      "lane {1}.{2} emitted at barrier {0}: {3} results")                                                           \
     X(SF_NOTE_TXN_BEGUN, SF_NOTE_POINT, "txn(n).begun", "transaction {0} begun")                                    \
     X(SF_NOTE_TXN_OFFSETS_SENT, SF_NOTE_POINT, "txn(n).offsets-sent", "transaction {0} has its offsets")            \
     X(SF_NOTE_TXN_END_SENT, SF_NOTE_POINT, "txn(n).end-sent", "transaction {0}: commit asked for")                  \

@@ -5,6 +5,11 @@
 #include "driver/command.h"
 #include "driver/file.h"
 
+static const char *plural(uint32_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static int check_file(const struct sf_driver_io *io, const char *path)
 {
     struct sf_alloc alloc = sf_alloc_libc();
@@ -12,7 +17,8 @@ static int check_file(const struct sf_driver_io *io, const char *path)
     const char *why;
     sf_text_init_growing(&text, alloc);
     if (!sf_driver_file_read(path, SF_YAML_BYTES_MAX, &text, &why)) {
-        (void)fprintf(io->err, "%s: %s\n", path, why);
+        (void)fprintf(io->err, "%s: error: %s\n", path, why);
+        (void)fprintf(io->out, "BAD     %s\n", path);
         sf_text_deinit(&text);
         return SF_DRIVER_BAD_INPUT;
     }
@@ -24,10 +30,12 @@ static int check_file(const struct sf_driver_io *io, const char *path)
     (void)fwrite(words.data, 1, words.length, io->err);
     (void)fprintf(io->out, "%s  %s", topology != NULL ? "ok    " : "BAD   ", path);
     if (topology != NULL)
-        (void)fprintf(io->out, "  %s: %u sources, %u steps, %u sinks, %u warnings\n", topology->application_id,
-                      topology->source_count, topology->step_count, topology->sink_count, findings.count);
+        (void)fprintf(io->out, "  %s: %u source%s, %u step%s, %u sink%s, %u warning%s\n", topology->application_id,
+                      topology->source_count, plural(topology->source_count), topology->step_count,
+                      plural(topology->step_count), topology->sink_count, plural(topology->sink_count),
+                      findings.count, plural(findings.count));
     else
-        (void)fprintf(io->out, "  %u errors\n", findings.error_count);
+        (void)fprintf(io->out, "  %u error%s\n", findings.error_count, plural(findings.error_count));
     int status = topology != NULL ? SF_DRIVER_HELD : SF_DRIVER_BAD_INPUT;
     if (topology != NULL) sf_topology_destroy(topology);
     sf_text_deinit(&words);

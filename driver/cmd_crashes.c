@@ -153,7 +153,13 @@ static int run_undisturbed(const struct sf_driver_session *session, const struct
     options.ctx = commands;
     sf_driver_report_init(&report, sf_alloc_libc());
     int status = (int)sf_driver_session_run(session, &options, false, &report);
-    if (status != SF_DRIVER_HELD) write_verdict(session, request, &options, &report);
+    if (status != SF_DRIVER_HELD)
+        write_verdict(session, request, &options, &report);
+    else if (report.instance_count > 1)
+        (void)fprintf(session->io->err,
+                      "sfsim crashes: %s has %u processes of its own; crashes are tried at the first one's %" PRIu64
+                      " commands alone\n",
+                      session->path, report.instance_count, commands->count);
     sf_driver_report_deinit(&report);
     return status;
 }
@@ -243,13 +249,13 @@ const struct sf_driver_command sf_driver_command_crashes = {
     .summary = "Crash a scenario's application at every point where a crash can make a difference, one run each.",
     .help =
         "All that the application does to the outside is a numbered command: a write, a commit, a batch to the local\n"
-        "store. The scenario runs once undisturbed; then, for each command of that run, once with a crash\n"
+        "store. The scenario runs once as it is; then, for each command of its first process, once with a crash\n"
         "  given    before the command left the process\n"
         "  sent     while it is on the wire\n"
         "  applied  after it took effect and before the answer was read\n"
         "and the application starts again. What the scenario expects of the output and all invariants must hold each\n"
         "time; what it says of instants and of its own faults is left aside, since a crash moves them. At the end\n"
-        "stands how many crashes fell where.\n"
+        "stands how many crashes fell where. A scenario without crashes of its own lets them fall everywhere.\n"
         "\n"
         "  --seed N             instead of the scenario's own seed\n"
         "  --at K:STAGE         this one crash alone, such as 17:sent\n"

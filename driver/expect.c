@@ -237,14 +237,6 @@ static enum sf_serde serde_of(const struct sf_topology *topology, const char *to
 void sfi_expect_judge(struct sfi_run *run, struct sfi_expect *expect)
 {
     const struct sf_scenario *scenario = run->scenario;
-    for (uint32_t i = 0; i < scenario->output_count; i++) {
-        const struct sf_scenario_output *output = &scenario->outputs[i];
-        struct sf_driver_rows rows;
-        sf_driver_rows_init(&rows, run->world.alloc);
-        sf_driver_rows_read(&rows, run->broker, output->topic, serde_of(run->topology, output->topic));
-        sf_driver_rows_compare(&rows, output, output_differs, run);
-        sf_driver_rows_deinit(&rows);
-    }
     for (uint32_t i = 0; i < scenario->metric_count; i++) {
         if (scenario->metrics[i].at_ms == SF_SCENARIO_UNUSED) judge_metric(run, &scenario->metrics[i]);
     }
@@ -254,5 +246,14 @@ void sfi_expect_judge(struct sfi_run *run, struct sfi_expect *expect)
         int64_t at_us = expect->items[i].at_us - run->world.start_us;
         sfi_run_fail(run, "expect", sf_driver_elapsed_of(time, at_us), "the run reaches this instant",
                      "it ended before");
+    }
+    /* Last, since there may be many of them, and a report keeps the first. */
+    for (uint32_t i = 0; i < scenario->output_count; i++) {
+        const struct sf_scenario_output *output = &scenario->outputs[i];
+        struct sf_driver_rows rows;
+        sf_driver_rows_init(&rows, run->world.alloc);
+        sf_driver_rows_read(&rows, run->broker, output->topic, serde_of(run->topology, output->topic));
+        sf_driver_rows_compare(&rows, output, output_differs, run);
+        sf_driver_rows_deinit(&rows);
     }
 }

@@ -22,7 +22,7 @@ bool sf_driver_file_read(const char *path, size_t bytes_max, struct sf_text *tex
         else
             sf_text_add_bytes(text, block, got);
     }
-    if (ferror(file)) *why_out = "it cannot be read to its end";
+    if (ferror(file)) *why_out = strerror(errno); /* a directory opens, and cannot be read */
     (void)fclose(file);
     return *why_out == NULL;
 }

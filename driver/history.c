@@ -1,6 +1,7 @@
 #include "driver/history.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "driver/time_text.h"
 
@@ -153,14 +154,25 @@ static bool is_plain(const struct sf_note *note)
     }
 }
 
+/* Who did it stands in its column: words that begin with the same do not say it again. */
+static const char *without_who(const char *words, const char *who)
+{
+    size_t length = strlen(who);
+    return strncmp(words, who, length) == 0 && words[length] == ' ' ? words + length + 1 : words;
+}
+
 void sf_driver_history_note(const struct sf_driver_history *history, const struct sf_driver_instance *instance,
                             const char *task, const struct sf_note *note)
 {
     if (!sf_driver_history_is_on(history)) return;
     if (history->level == SF_DRIVER_HISTORY_PLAIN && !is_plain(note)) return;
+    struct sf_text words;
+    sf_text_init_growing(&words, sf_alloc_libc());
+    sf_driver_note_text(&words, instance, note);
     sf_driver_history_begin(history, instance->process->id, task);
-    sf_driver_note_text(history->text, instance, note);
+    sf_text_add(history->text, without_who(words.data, task));
     sf_text_add(history->text, "\n");
+    sf_text_deinit(&words);
 }
 
 void sf_driver_history_record(const struct sf_driver_history *history, const char *who, const char *topic,

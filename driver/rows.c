@@ -205,6 +205,13 @@ static void subject_text(struct sf_text *text, const char *topic, bool has_key, 
     if (has_key) sf_text_add(text, key);
 }
 
+static void add_place(struct sf_text *text, struct sf_place place)
+{
+    sf_text_add(text, " (expected in line ");
+    sf_text_add_uint(text, place.line);
+    sf_text_add(text, ")");
+}
+
 /* Claims the row that answers `wanted`. On failure *other_out is what stands in its place, or NULL.
  * exactly: the key's next row must match; contains, and without a key: any later or any row may. */
 static bool claim(struct sf_driver_rows *rows, const struct wanted *wanted, bool is_exact,
@@ -248,6 +255,7 @@ static void compare_row(struct sf_driver_rows *rows, const struct sf_scenario_ou
         struct sf_text text;
         sf_text_init(&text, words.subject, sizeof words.subject);
         subject_text(&text, output->topic, wanted.has_key, wanted.key.data);
+        add_place(&text, wanted.spec->place);
         sf_text_init(&text, words.expected, sizeof words.expected);
         wanted_text(&text, &wanted);
         sf_text_init(&text, words.actual, sizeof words.actual);

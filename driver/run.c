@@ -343,8 +343,8 @@ static void judge(struct sfi_run *run)
                                 .is_cut = run->report->is_cut || run->is_halted};
     const struct sf_driver_checks_ops *checks = run->options->checks;
     if (!end.is_cut) {
+        if (!sfi_run_is_disturbed(run)) sfi_faults_judge(run, run->faults); /* before what may be its consequence */
         sfi_expect_judge(run, run->expect);
-        if (!sfi_run_is_disturbed(run)) sfi_faults_judge(run, run->faults);
     }
     if (checks != NULL && checks->finish != NULL) checks->finish(run->checks, &end);
     run->report->output_count = sfi_outputs_count(run);

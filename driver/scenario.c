@@ -199,6 +199,16 @@ static void check_partitions(struct sfi_scenario_load *l)
 
 /* ---- the whole ---- */
 
+/* Whoever hands over the wrong one of two files hears that, and not that all its keys are unknown. */
+static bool is_application(struct sfi_scenario_load *l, const struct sf_yaml_node *root)
+{
+    const struct sf_yaml_node *application = sf_yaml_get(root, "application");
+    if (application == NULL || sf_yaml_get(root, "scenario") != NULL || sf_yaml_get(root, "app") != NULL) return false;
+    SFI_REFUSE(l, application->key->place,
+               "this is an application, which `sfsim check` takes; a scenario names it with `app:`");
+    return true;
+}
+
 static void load_all(struct sfi_scenario_load *l, const struct sf_yaml_node *root, const char *path,
                      struct sf_text *app_path_out)
 {
@@ -238,7 +248,8 @@ struct sf_scenario *sf_driver_scenario_parse(const char *text, size_t length, co
         sf_arena_init(&scenario->arena, alloc);
         sf_findings_init(&scenario->app_findings, alloc);
         struct sfi_scenario_load load = {.scenario = scenario, .findings = &findings};
-        load_all(&load, sf_yaml_root(tree), path, &app_path_text);
+        if (!is_application(&load, sf_yaml_root(tree)))
+            load_all(&load, sf_yaml_root(tree), path, &app_path_text);
         if (scenario->refused_count == 0) sf_app_findings_write(&scenario->app_findings, app_path_text.data, text_out);
         sf_text_deinit(&app_path_text);
         sf_yaml_destroy(tree);

@@ -27,7 +27,8 @@ static const struct sf_kafka_setting *blamed(const struct sf_topology *topology,
     return NULL;
 }
 
-static void add_finding(struct sf_prod_app_file *file, struct sf_error *error)
+/* Returns the setting that is to blame, NULL where the library names none. */
+static const struct sf_kafka_setting *add_finding(struct sf_prod_app_file *file, struct sf_error *error)
 {
     size_t length = strlen(error->text);
     while (length > 0 && error->text[length - 1] == '\n') error->text[--length] = '\0'; /* the library ends lines */
@@ -36,6 +37,7 @@ static void add_finding(struct sf_prod_app_file *file, struct sf_error *error)
     sf_findings_add(&file->findings, SF_FINDING_ERROR, "kafka", setting != NULL ? setting->place : nowhere,
                     (const char *const[]){error->text, NULL});
     sf_findings_sort(&file->findings);
+    return setting;
 }
 
 #define SETTINGS_MORE 3u /* session, heartbeat, broker */
@@ -57,11 +59,41 @@ static struct session session_of(const struct sf_settings *settings)
     return session;
 }
 
+static bool drop(struct sf_prod_kafka_setting *settings, uint32_t *count, const char *name)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < *count; i++)
+        if (strcmp(settings[i].name, name) != 0) settings[kept++] = settings[i];
+    bool is_dropped = kept < *count;
+    *count = kept;
+    return is_dropped;
+}
+
+/* The library is told of all settings at once and names one that it does not take: that one is left out, and it is
+ * asked again, so that the findings have them all. */
+static bool try_settings(struct sf_prod_app_file *file, struct sf_prod_kafka_config *config,
+                         struct sf_prod_kafka_setting *settings, struct sf_prod_kafka **kafka_out)
+{
+    bool is_good = true;
+    for (;;) {
+        struct sf_error error = {0};
+        config->settings = settings;
+        if (sf_prod_kafka_new(config, kafka_out, &error) == SF_OK) break;
+        is_good = false;
+        *kafka_out = NULL;
+        const struct sf_kafka_setting *bad = add_finding(file, &error);
+        if (bad == NULL || !drop(settings, &config->setting_count, bad->name)) return false;
+    }
+    if (is_good) return true;
+    (void)sf_prod_kafka_destroy(*kafka_out);
+    *kafka_out = NULL;
+    return false;
+}
+
 bool sf_prod_client_new(struct sf_prod_app_file *file, const char *broker, struct sf_prod_kafka_news *news,
                         struct sf_prod_kafka **kafka_out)
 {
     const struct sf_topology *topology = file->topology;
-    struct sf_error error = {0};
     struct session session = session_of(&topology->settings);
     uint32_t capacity = topology->kafka_count + SETTINGS_MORE;
     struct sf_prod_kafka_setting *settings = sf_calloc(file->alloc, capacity, sizeof *settings);
@@ -74,13 +106,11 @@ bool sf_prod_client_new(struct sf_prod_app_file *file, const char *broker, struc
             (struct sf_prod_kafka_setting){.name = topology->kafka[i].name, .value = topology->kafka[i].value};
     if (broker != NULL)
         settings[count++] = (struct sf_prod_kafka_setting){.name = "bootstrap.servers", .value = broker};
-    const struct sf_prod_kafka_config config = {.settings = settings,
-                                                .setting_count = count,
-                                                .client_id = topology->application_id,
-                                                .log = news != NULL ? sf_prod_kafka_news_take : NULL,
-                                                .log_ctx = news};
-    enum sf_status status = sf_prod_kafka_new(&config, kafka_out, &error);
+    struct sf_prod_kafka_config config = {.setting_count = count,
+                                          .client_id = topology->application_id,
+                                          .log = news != NULL ? sf_prod_kafka_news_take : NULL,
+                                          .log_ctx = news};
+    bool is_good = try_settings(file, &config, settings, kafka_out);
     sf_cfree(file->alloc, settings, capacity, sizeof *settings);
-    if (status != SF_OK) add_finding(file, &error);
-    return status == SF_OK;
+    return is_good;
 }

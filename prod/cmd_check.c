@@ -1,4 +1,5 @@
 /* sfprod check: what an application is, and everything that is wrong with it. */
+#include <errno.h>
 #include <string.h>
 
 #include "prod/ask.h"
@@ -146,7 +147,8 @@ static enum sf_prod_exit look(struct check *check)
     return check->options->is_broker_asked ? ask_broker(check, broker) : SF_PROD_EXIT_OK;
 }
 
-static void tell(struct check *check)
+/* False, and said so, where standard output cannot be written. */
+static bool tell(struct check *check)
 {
     struct sf_text text;
     sf_text_init_growing(&text, check->alloc);
@@ -154,8 +156,10 @@ static void tell(struct check *check)
         sf_prod_outline_json(&check->outline, &text);
     else
         sf_prod_outline_text(&check->outline, &text);
-    (void)fwrite(text.data, 1, text.length, stdout);
+    bool is_written = fwrite(text.data, 1, text.length, stdout) == text.length && fflush(stdout) == 0;
+    if (!is_written) (void)fprintf(stderr, "sfprod: the answer could not be written: %s\n", strerror(errno));
     sf_text_deinit(&text);
+    return is_written;
 }
 
 static void unmake(struct check *check)
@@ -183,7 +187,7 @@ enum sf_prod_exit sf_prod_cmd_check(const struct sf_prod_options *options)
         check.file.topology = NULL;
     }
     bool is_unread = check.file.topology == NULL && check.file.findings.count == 0; /* and has been told so */
-    if (status != SF_PROD_EXIT_GAVE_UP && !is_unread) tell(&check);
+    if (status != SF_PROD_EXIT_GAVE_UP && !is_unread && !tell(&check)) status = SF_PROD_EXIT_GAVE_UP;
     if (status == SF_PROD_EXIT_OK && check.file.findings.error_count > 0) status = SF_PROD_EXIT_BAD_INPUT;
     unmake(&check);
     return status;

@@ -53,9 +53,7 @@ static enum sf_status fail(struct sf_error *error, enum sf_status status, const 
 
 static enum sf_status fail_os(struct sf_error *error, const char *name, int number)
 {
-    char why[64];
-    (void)snprintf(why, sizeof why, "the system says error %d", number);
-    return fail(error, number == EACCES || number == EPERM ? SF_E_AUTH : SF_E_IO, name, why);
+    return fail(error, number == EACCES || number == EPERM ? SF_E_AUTH : SF_E_IO, name, strerror(number));
 }
 
 /* ---------------------------------------------------------------- directories */

@@ -84,6 +84,17 @@ struct sf_topology *sf_app_load_node(const struct sf_yaml_node *node, const char
     return NULL;
 }
 
+/* Whoever hands over the wrong one of two files hears that, and not that all its keys are unknown. */
+static bool is_scenario(const struct sf_yaml_node *root, struct sf_findings *findings)
+{
+    const struct sf_yaml_node *name = sf_yaml_get(root, "scenario");
+    if (name == NULL || sf_yaml_get(root, "application") != NULL) return false;
+    sf_findings_add(findings, SF_FINDING_ERROR, "V8", name->key->place,
+                    (const char *const[]){"this is a scenario, which `sfsim run` takes; an application file has "
+                                          "`application` and `sources`", NULL});
+    return true;
+}
+
 struct sf_topology *sf_app_load(const char *text, size_t length, struct sf_alloc alloc, struct sf_findings *findings)
 {
     struct sf_yaml_tree *tree = sf_yaml_parse(text, length, alloc, findings);
@@ -92,7 +103,9 @@ struct sf_topology *sf_app_load(const char *text, size_t length, struct sf_alloc
         return NULL;
     }
     uint32_t errors = findings->error_count;
-    struct sf_topology *topology = sf_app_load_node(sf_yaml_root(tree), "", alloc, findings);
+    struct sf_topology *topology = NULL;
+    if (!is_scenario(sf_yaml_root(tree), findings))
+        topology = sf_app_load_node(sf_yaml_root(tree), "", alloc, findings);
     sf_yaml_destroy(tree);
     if (errors == 0) return topology;
     sf_topology_destroy(topology);

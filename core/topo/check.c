@@ -77,6 +77,41 @@ static void check_step_names(const struct sf_topology *topology, struct sf_findi
     }
 }
 
+/* ---- topics of sinks (K11) ---- */
+
+/* `name` is `a`-`b``suffix`. */
+static bool is_joined(const char *name, const char *a, const char *b, const char *suffix)
+{
+    size_t a_length = strlen(a), b_length = strlen(b);
+    return strncmp(name, a, a_length) == 0 && name[a_length] == '-' &&
+           strncmp(name + a_length + 1, b, b_length) == 0 && strcmp(name + a_length + 1 + b_length, suffix) == 0;
+}
+
+static bool is_internal_topic(const struct sf_topology *topology, const char *topic)
+{
+    const char *id = topology->application_id;
+    if (is_joined(topic, id, "stoatflow-watermark", "-changelog")) return true;
+    for (uint32_t i = 0; i < topology->step_count; i++) {
+        const struct sf_step_spec *step = &topology->steps[i];
+        if (step->kind != SF_STEP_AGGREGATE || step->store.name == NULL) continue;
+        if (is_joined(topic, id, step->store.name, "-changelog")) return true;
+        if (is_joined(topic, id, step->store.name, "-emitfrontier-changelog")) return true;
+    }
+    return false;
+}
+
+static void check_sinks(const struct sf_topology *topology, struct sf_findings *findings)
+{
+    for (uint32_t i = 0; i < topology->sink_count; i++) {
+        const struct sf_sink_spec *sink = &topology->sinks[i];
+        check_name(findings, sink->place, "the topic", sink->topic);
+        if (sink->topic == NULL || topology->application_id == NULL) continue;
+        if (is_internal_topic(topology, sink->topic))
+            REFUSE(findings, "K11", sink->place, "the topic `", sink->topic,
+                   "` is where this application keeps its own state; write to another");
+    }
+}
+
 /* ---- the graph (V8) ---- */
 
 static bool is_in_range(const struct sf_topology *topology, const struct sf_input *input)
@@ -303,8 +338,7 @@ bool sf_topology_check(const struct sf_topology *topology, struct sf_findings *f
     check_settings(topology, findings);
     check_source_names(topology, findings);
     check_step_names(topology, findings);
-    for (uint32_t i = 0; i < topology->sink_count; i++)
-        check_name(findings, topology->sinks[i].place, "the topic", topology->sinks[i].topic);
+    check_sinks(topology, findings);
     check_graph(topology, findings);
     for (uint32_t i = 0; i < topology->source_count; i++) check_source(&topology->sources[i], windowed, findings);
     for (uint32_t i = 0; i < topology->step_count; i++)

@@ -103,6 +103,25 @@ class Case(unittest.TestCase):
         self.expect(sfprod("run", path), 2, err=place)
         self.expect(sfprod("check", path), 2, out=place)
 
+    def test_all_client_settings_that_are_wrong_are_told_in_one_run(self):
+        path = self.write(GOOD + "kafka: {no.such: 5, linger.ms: soon, client.id: me, compression.type: gzip}\n")
+        answer = sfprod("check", path)
+        self.assertEqual(answer.returncode, 2)
+        named = re.findall(r": kafka setting ([a-z.]+):", answer.stdout)
+        self.assertEqual(named, ["no.such", "linger.ms", "client.id"])
+
+    def test_an_answer_that_cannot_be_written_fails(self):
+        path = self.write(GOOD)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            answer = subprocess.run([PROGRAM, "check", path], stdout=full, stderr=subprocess.PIPE, text=True,
+                                    check=False)
+        self.assertEqual(answer.returncode, 1)
+        self.assertIn("could not be written", answer.stderr)
+
+    def test_a_scenario_is_told_from_an_application(self):
+        path = self.write("scenario: x\napp: app.yaml\n")
+        self.expect(sfprod("run", path), 2, err=f"{path}:1:1: error: this is a scenario, which `sfsim run` takes")
+
     def test_a_client_setting_that_is_the_engines_own_is_refused(self):
         path = self.write(GOOD + "kafka: {bootstrap.servers: localhost:1, enable.auto.commit: true}\n")
         self.expect(sfprod("run", path), 2, err="set by the engine itself [kafka]")

@@ -53,6 +53,14 @@ static void what_is_no_yaml_is_refused_with_its_place(void **state)
     CHECK_ALL(cases);
 }
 
+static void a_scenario_is_told_from_an_application(void **state)
+{
+    (void)state;
+    check_refused("about: b\nscenario: x\napp: a.yaml\n",
+                  "f:2:1: error: this is a scenario, which `sfsim run` takes; an application file has `application` "
+                  "and `sources` [V8]\n");
+}
+
 static void unknown_keys_get_their_nearest_spelling_v8(void **state)
 {
     (void)state;
@@ -316,6 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_no_yaml_is_refused_with_its_place),
+        cmocka_unit_test(a_scenario_is_told_from_an_application),
         cmocka_unit_test(unknown_keys_get_their_nearest_spelling_v8),
         cmocka_unit_test(wrong_types_and_missing_keys_are_named_v8),
         cmocka_unit_test(what_is_to_come_is_recognised_and_refused),

@@ -50,7 +50,7 @@ static const char quiet_history[] =
     "+1.001s      ingest    barrier 3 stamped 1970-01-02T00:00:00.130Z\n"
     "+1.001s      commit    transaction 3 committed\n"
     "+1.500s      ingest    barrier 4 stamped 1970-01-02T00:00:00.130Z\n"
-    "+1.500s      lane 0.0  lane 0.0 passed at barrier 4: 1 results\n"
+    "+1.500s      lane 0.0  emitted at barrier 4: 1 results\n"
     "+1.500s      commit    transaction 4 committed\n"
     "+1.901s      ingest    in/0 is idle\n"
     "+3.000s      world     a graceful stop is asked for\n"
@@ -105,7 +105,7 @@ static const char crash_history[] =
     "+0.040s      2:ingest  barrier 2 stamped 1970-01-02T00:00:00.110Z\n"
     "+0.040s      2:commit  transaction 2 committed\n"
     "+0.050s      2:ingest  barrier 3 stamped 1970-01-02T00:00:00.110Z\n"
-    "+0.050s      2:lane 0.0 lane 0.0 passed at barrier 3: 1 results\n"
+    "+0.050s      2:lane 0.0 emitted at barrier 3: 1 results\n"
     "+0.050s      2:commit  transaction 3 committed\n"
     "+0.050s      world     a graceful stop is asked for\n"
     "+0.050s      2:ingest  barrier 4 stamped 1970-01-02T00:00:00.110Z\n"
@@ -270,6 +270,22 @@ static void an_output_row_that_differs_is_told_with_both_values(void **state)
     check_broken(with(quiet_yaml, "input:", "expect: {output: {out: {exactly: [{key: a, value: {n: 2}}]}}}\ninput:"),
                  "expect.output", "{\"n\":2}",
                  "window [1970-01-02T00:00:00.000Z, 1970-01-02T00:00:00.100Z) {\"n\":1} at 1970-01-02T00:00:00.010Z");
+}
+
+/* However much is wrong with the output, a report's first lines say what came before it. */
+static void what_did_not_happen_is_told_before_the_output(void **state)
+{
+    (void)state;
+    struct sf_driver_report report;
+    run_yaml(with(crash_yaml, "faults:\n  - {when: \"txn(2)",
+                  "expect: {output: {out: {contains: [{key: z}]}}}\nfaults:\n  - {when: \"txn(9)"),
+             sf_driver_options_default(), &report);
+    CHECK_EQ(report.verdict, SF_DRIVER_BROKEN);
+    CHECK_EQ(report.violation_count, 2);
+    CHECK_STR(report.violations[0].rule, "fault");
+    CHECK_STR(report.violations[1].rule, "expect.output");
+    assert_non_null(strstr(report.violations[1].subject, "out key z (expected in line "));
+    sf_driver_report_deinit(&report);
 }
 
 static void a_watermark_is_judged_at_its_instant(void **state)
@@ -457,9 +473,13 @@ static void an_application_is_checked_without_running_it(void **state)
     struct answer answer;
     sfsim(&answer, "check", "scenarios/apps/orders.yaml", NULL);
     CHECK_EQ(answer.status, 0);
-    assert_non_null(strstr(answer.out, "order-counts: 1 sources, 1 steps, 1 sinks"));
+    assert_non_null(strstr(answer.out, "order-counts: 1 source, 1 step, 1 sink, 0 warnings"));
     sfsim(&answer, "check", "scenarios/thread/idle-partition.yaml", NULL);
     CHECK_EQ(answer.status, 2);
+    assert_non_null(strstr(answer.err, ":1:1: error: this is a scenario"));
+    sfsim(&answer, "check", "scenarios/apps", NULL);
+    CHECK_EQ(answer.status, 2);
+    CHECK_STR(answer.err, "scenarios/apps: error: Is a directory\n");
 }
 
 static void a_crash_at_every_command_of_a_run_leaves_the_output_as_it_was(void **state)
@@ -497,6 +517,7 @@ int main(void)
         cmocka_unit_test(a_fault_that_never_comes_fails_the_run),
         cmocka_unit_test(a_metric_that_differs_fails_the_run),
         cmocka_unit_test(an_output_row_that_differs_is_told_with_both_values),
+        cmocka_unit_test(what_did_not_happen_is_told_before_the_output),
         cmocka_unit_test(a_watermark_is_judged_at_its_instant),
         cmocka_unit_test(a_run_that_uses_up_its_budget_fails),
         cmocka_unit_test(until_cuts_a_run_and_leaves_its_end_unjudged),

@@ -1,6 +1,8 @@
 /* Checks of topologies that a program filled by hand: what no file can say is found as well, and nothing crashes. */
 #include "tests/check.h"
 
+#include <stdio.h>
+
 #include "core/text.h"
 #include "core/topo/check.h"
 
@@ -86,6 +88,27 @@ static void names_that_were_left_out_are_found(void **state)
           "V8 the topic `` must be 1 to 200 of the characters a-z A-Z 0-9 . _ -, since topics are named after it\n"
           "V8 the step name `` must be 1 to 200 of the characters a-z A-Z 0-9 . _ -, since topics are named after "
           "it\n");
+}
+
+static void a_sink_into_the_applications_own_state_is_refused_k11(void **state)
+{
+    (void)state;
+    static const char *const own[] = {"a-w-changelog", "a-w-emitfrontier-changelog", "a-stoatflow-watermark-changelog"};
+    struct subject subject;
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        char expected[160];
+        make(&subject);
+        subject.sink->topic = own[i];
+        (void)snprintf(expected, sizeof expected,
+                       "K11 the topic `%s` is where this application keeps its own state; write to another\n", own[i]);
+        check(&subject, expected);
+    }
+    make(&subject);
+    subject.sink->topic = "a-w-changelog2";
+    check(&subject, "");
+    make(&subject);
+    subject.sink->topic = "a-f-changelog"; /* a step without state */
+    check(&subject, "");
 }
 
 static void references_out_of_range_are_found_and_end_the_graph_checks(void **state)
@@ -190,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_topology_has_no_finding),
         cmocka_unit_test(names_that_were_left_out_are_found),
+        cmocka_unit_test(a_sink_into_the_applications_own_state_is_refused_k11),
         cmocka_unit_test(references_out_of_range_are_found_and_end_the_graph_checks),
         cmocka_unit_test(a_cycle_is_told_from_what_hangs_behind_it),
         cmocka_unit_test(windows_that_cannot_be_are_found),
