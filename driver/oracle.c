@@ -31,7 +31,8 @@ void sfi_oracle_begin_reading(struct sfi_oracle_instance *instance)
         instance->base_counts[i] = oracle->model.steps[i].counts;
     if (!oracle->is_exactly_once && !is_first && !oracle->model.ring.is_flushed) oracle->is_loose = true;
     instance->is_watermark_open = oracle->is_loose; /* stamps may be ahead of offsets (B10), or a former owner's */
-    instance->fixed = instance->committed = oracle->is_loose ? 0 : oracle->model.ring.newest.epoch;
+    uint64_t cut = oracle->is_loose ? 0 : oracle->model.ring.newest.epoch;
+    instance->fixed = instance->committed = instance->published = cut;
     sfi_oracle_lanes_reset(instance, instance->fixed);
     sfi_oracle_time_resumed(instance);
 }
@@ -59,6 +60,8 @@ static void on_committed(void *ctx, uint64_t epoch)
     struct sfi_oracle_instance *instance = ctx;
     struct sfi_oracle *oracle = instance->oracle;
     if (instance->is_former) return;
+    instance->published = epoch;
+    instance->published_us = oracle->world.world->mono_us;
     instance->is_count_due = true;
     if (oracle->is_exactly_once && instance->committed != epoch)
         sfi_oracle_say_epoch(oracle, "X8", epoch, "taken for committed; the newest that is",
@@ -76,7 +79,7 @@ static void on_fell_back(void *ctx, uint64_t epoch)
     sfi_oracle_epochs_drop(instance);
     sfi_oracle_lanes_reset(instance, epoch);
     instance->run++;
-    instance->fixed = instance->committed = epoch;
+    instance->fixed = instance->committed = instance->published = epoch;
     instance->fixed_us = -1;
     instance->watermark = oracle->model.ring.newest.w;
     sfi_oracle_time_resumed(instance);

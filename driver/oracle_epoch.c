@@ -36,6 +36,7 @@ void sfi_oracle_epoch_add(struct sfi_oracle_instance *instance, struct sfi_oracl
                                    epoch->count * sizeof *epoch->entries, capacity * sizeof *epoch->entries);
         epoch->capacity = capacity;
     }
+    if (epoch->count == 0) epoch->begun_us = instance->oracle->world.world->mono_us;
     epoch->entries[epoch->count++] = entry;
 }
 

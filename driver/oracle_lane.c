@@ -1,6 +1,8 @@
 /* What lanes take and cross, and how barriers come: X4 within a lane, X11. */
 #include "driver/oracle_parts.h"
 
+#define BARRIER_SLACK_MS 1000 /* steps take time, and wake late */
+
 static struct sfi_oracle_lane *lane_of(struct sfi_oracle_instance *instance, uint32_t sub, uint32_t lane)
 {
     return &instance->lanes[sub * instance->oracle->world.lanes + lane];
@@ -187,4 +189,21 @@ void sfi_oracle_fixed(void *ctx, const struct sf_cut *cut)
     if (!oracle->is_exactly_once && epoch->offsets == NULL) keep_offsets(oracle, epoch, cut);
     instance->fixed = cut->epoch;
     instance->fixed_us = now_us;
+}
+
+/* With records in the epoch that runs, its barrier comes within max-interval of the last one, or of its commit. */
+void sfi_oracle_barrier_watch(struct sfi_oracle_instance *instance)
+{
+    struct sfi_oracle *oracle = instance->oracle;
+    const struct sfi_oracle_epoch *epoch = instance->newest;
+    if (oracle->world.is_barrier_manual || oracle->is_broken || epoch == NULL || epoch->is_fixed) return;
+    if (epoch->count == 0 || instance->fixed != instance->published) return; /* or a commit runs */
+    int64_t since_us = epoch->begun_us;
+    if (instance->fixed_us > since_us) since_us = instance->fixed_us;
+    if (instance->published_us > since_us) since_us = instance->published_us;
+    int64_t waited_ms = (oracle->world.world->mono_us - since_us) / 1000;
+    int64_t most_ms = oracle->world.topology->settings.barrier_interval_ms_max + BARRIER_SLACK_MS;
+    if (waited_ms > most_ms)
+        sfi_oracle_say_epoch(oracle, "X3", epoch->number, "ms without a barrier, with records to commit, at most",
+                             most_ms, waited_ms);
 }

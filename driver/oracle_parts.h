@@ -127,6 +127,7 @@ struct sfi_oracle_epoch {
     bool is_flush;
     int64_t stamp;
     int64_t fixed_us;       /* when it was fixed */
+    int64_t begun_us;       /* when its first record was dispatched or skipped */
     struct sfi_oracle_entry *entries;
     uint32_t count;
     uint32_t capacity;
@@ -168,6 +169,7 @@ struct sfi_oracle_time {
     int64_t running_lo;  /* running time (I7): for certain, and at most */
     int64_t running_hi;
     bool is_running;     /* since its last step, for certain */
+    bool is_standing;    /* not, for certain */
     bool has_dispatched; /* in this step */
     bool is_ending;      /* a stop was asked for: nothing is judged any more */
     bool is_emitted;     /* in this step; judged at its end */
@@ -207,6 +209,8 @@ struct sfi_oracle_instance {
     int64_t watermark;          /* last emitted */
     struct sfi_oracle_time time;
     struct sf_step_counts *base_counts; /* the model's when it began to read (M6) */
+    uint64_t published;         /* newest epoch that commit has heard of as committed, or its start's cut */
+    int64_t published_us;
     bool is_count_due;          /* commit has published: compare counters after this step */
 };
 
@@ -375,6 +379,8 @@ void sfi_oracle_taken(void *ctx, uint32_t sub, uint32_t lane, uint64_t epoch, co
 void sfi_oracle_crossed(void *ctx, uint32_t sub, uint32_t lane, uint64_t epoch);
 void sfi_oracle_passed(void *ctx, uint32_t sub, uint32_t lane, uint64_t epoch, uint64_t result_count);
 void sfi_oracle_fixed(void *ctx, const struct sf_cut *cut);
+/* X3: after a step of ingest in which it had everything. */
+void sfi_oracle_barrier_watch(struct sfi_oracle_instance *instance);
 void sfi_oracle_lanes_reset(struct sfi_oracle_instance *instance, uint64_t cut);
 
 /* --- oracle_txn.c */

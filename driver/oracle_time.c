@@ -22,7 +22,7 @@ static void pass(struct sfi_oracle_instance *instance)
     if (time->has_begun && now_us == time->now_us) return;
     int64_t gap_us = time->has_begun ? now_us - time->now_us : 0;
     if (gap_us <= SECOND_US) {
-        time->running_hi += gap_us;
+        if (!time->is_standing) time->running_hi += gap_us;
         if (time->is_running) time->running_lo += gap_us;
     }
     time->has_begun = true;
@@ -333,9 +333,11 @@ void sfi_oracle_time_stepped(struct sfi_oracle_instance *instance, const struct 
     if (is_whole) {
         settle(instance);
         check_reached(instance);
+        sfi_oracle_barrier_watch(instance);
     } else {
         open_up(instance);
     }
+    time->is_standing = is_whole && instance->head_count > 0; /* it waits although there are heads: nothing can go */
     time->is_running = instance->head_count == 0 || (is_cut && time->has_dispatched);
     time->has_dispatched = false;
 }

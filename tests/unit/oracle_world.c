@@ -296,7 +296,7 @@ static void open_checks(struct oracle_world *w)
                                    .plan = w->plan,
                                    .lanes = w->lanes,
                                    .is_exact = true,
-                                   .is_barrier_manual = true,
+                                   .is_barrier_manual = !w->is_cadenced,
                                    .world = &w->world,
                                    .broker = w->broker,
                                    .sched = w->sched,
@@ -318,9 +318,8 @@ static void open_checks(struct oracle_world *w)
                                           on_passed,  on_committed, on_fell_back};
 }
 
-void oracle_world_init(struct oracle_world *w, const char *app, int32_t partitions, uint32_t lanes)
+static void init(struct oracle_world *w, const char *app, int32_t partitions, uint32_t lanes)
 {
-    memset(w, 0, sizeof *w);
     w->crash_code = -1;
     w->lanes = lanes;
     struct sf_sim_world_config world = {.seed = 7, .wall_start_ms = 1000000000000, .is_fifo = true};
@@ -338,6 +337,19 @@ void oracle_world_init(struct oracle_world *w, const char *app, int32_t partitio
     load(w, app);
     open_checks(w);
     oracle_world_start(w, SF_DRIVER_START_FIRST);
+}
+
+void oracle_world_init(struct oracle_world *w, const char *app, int32_t partitions, uint32_t lanes)
+{
+    memset(w, 0, sizeof *w);
+    init(w, app, partitions, lanes);
+}
+
+void oracle_world_init_cadenced(struct oracle_world *w, const char *app, int32_t partitions, uint32_t lanes)
+{
+    memset(w, 0, sizeof *w);
+    w->is_cadenced = true;
+    init(w, app, partitions, lanes);
 }
 
 static int64_t now_ms(const struct oracle_world *w)

@@ -88,6 +88,8 @@ struct oracle_world {
 
 /* Loads `app`; topics "in", "more" with `partitions` and "out" with two; starts an engine. */
 void oracle_world_init(struct oracle_world *w, const char *app, int32_t partitions, uint32_t lanes);
+/* The same, but the oracle believes that barriers fall by the cadence (B2). */
+void oracle_world_init_cadenced(struct oracle_world *w, const char *app, int32_t partitions, uint32_t lanes);
 /* Tells the oracle the end; `is_settled` as in sf_driver_end. */
 void oracle_world_finish(struct oracle_world *w);
 void oracle_world_deinit(struct oracle_world *w);

@@ -207,6 +207,40 @@ static void a_watermark_that_is_not_the_minimum_is_found_x2(void **state)
     run(finals, 1, LIE_WATERMARK_LOST, 3, "X2");
 }
 
+static void records_without_a_barrier_are_found_x3(void **state)
+{
+    (void)state;
+    struct oracle_world w;
+    oracle_world_init_cadenced(&w, finals, 1, 1);
+    oracle_world_append(&w, 0, "a", 1, "{\"v\":1}");
+    oracle_world_at(&w, 5900);
+    oracle_world_check(&w, "");
+    oracle_world_at(&w, 8000);
+    oracle_world_check(&w, "X3");
+    oracle_world_deinit(&w);
+}
+
+static void barriers_too_soon_or_for_nothing_are_found_x11(void **state)
+{
+    (void)state;
+    struct oracle_world w;
+    oracle_world_init_cadenced(&w, finals, 1, 1);
+    oracle_world_append(&w, 0, "a", 1, "{\"v\":1}");
+    oracle_world_barrier(&w);
+    oracle_world_append(&w, 0, "a", 2, "{\"v\":1}");
+    oracle_world_at(&w, 100);
+    oracle_world_barrier(&w);
+    oracle_world_check(&w, "X11"); /* 100 ms behind the last: B2 */
+    oracle_world_deinit(&w);
+    oracle_world_init_cadenced(&w, finals, 1, 1);
+    oracle_world_append(&w, 0, "a", 1, "{\"v\":1}");
+    oracle_world_barrier(&w);
+    oracle_world_at(&w, 1000);
+    oracle_world_barrier(&w);
+    oracle_world_check(&w, "X11"); /* empty: B3 */
+    oracle_world_deinit(&w);
+}
+
 static void dispatch_that_does_not_wait_for_lag_is_found_x4(void **state)
 {
     (void)state;
@@ -263,6 +297,8 @@ int main(void)
         cmocka_unit_test(a_former_owner_that_commits_is_found_x12),
         cmocka_unit_test(a_watermark_that_falls_is_found_x1),
         cmocka_unit_test(a_watermark_that_is_not_the_minimum_is_found_x2),
+        cmocka_unit_test(records_without_a_barrier_are_found_x3),
+        cmocka_unit_test(barriers_too_soon_or_for_nothing_are_found_x11),
         cmocka_unit_test(dispatch_that_does_not_wait_for_lag_is_found_x4),
         cmocka_unit_test(barriers_out_of_protocol_are_found_x11),
         cmocka_unit_test(dispatch_out_of_order_is_found_x4),
