@@ -207,8 +207,10 @@ static int crash_at(const struct sf_driver_session *session, const struct reques
                                         "--at wants the number of a command and how far it gets, such as 17:sent, not",
                                         request->at);
     int status = crash_once(session, request, command, stage, true, &tally);
-    if (!tally.has_come) (void)fprintf(session->io->err, "sfsim crashes: the crash at %s never came\n", request->at);
-    return status;
+    if (tally.has_come) return status;
+    (void)fprintf(session->io->err, "sfsim crashes: the crash at %s never came: the run has no such point\n",
+                  request->at);
+    return status == SF_DRIVER_HELD ? SF_DRIVER_BAD_INPUT : status;
 }
 
 static int crashes(const struct sf_driver_io *io, int argc, char **argv)
