@@ -98,8 +98,9 @@ static void part_start(struct sfi_kafka_part *part)
         on_part_ready(consumer->rk, part);
     }
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(list, part->name, part->tp.partition)->offset =
-        part->position == SF_OFFSET_BEGINNING ? RD_KAFKA_OFFSET_BEGINNING : part->position;
+    int64_t offset = part->position;
+    if (offset == SF_OFFSET_BEGINNING) offset = part->is_guess ? 0 : RD_KAFKA_OFFSET_BEGINNING;
+    rd_kafka_topic_partition_list_add(list, part->name, part->tp.partition)->offset = offset;
     rd_kafka_error_t *error = rd_kafka_incremental_assign(consumer->rk, list);
     rd_kafka_topic_partition_list_destroy(list);
     if (error == NULL) return;
@@ -170,6 +171,8 @@ static void part_reset(struct sfi_kafka_part *part, int64_t offset)
     pthread_mutex_unlock(&consumer->lock);
     atomic_store(&part->range, SFI_RANGE_OK);
     part->position = offset;
+    part->is_guess = offset == SF_OFFSET_BEGINNING;
+    part->is_guess_wrong = false;
     part->caught_up_at = -1;
     part->is_fresh = true;
     part->is_due = false;
@@ -193,6 +196,7 @@ static uint32_t consumer_add(void *self, struct sf_tp tp, int64_t offset)
     consumer->parts[consumer->part_count++] = part;
     pthread_mutex_unlock(&consumer->lock);
     if (consumer->rk != NULL) part_start(part);
+    else sfi_kafka_consumer_wake(consumer); /* its first poll makes the instance */
     return part->generation;
 }
 
@@ -307,6 +311,10 @@ static void part_error(struct sfi_kafka_part *part, const rd_kafka_message_t *me
 {
     struct sfi_kafka_consumer *consumer = part->consumer;
     enum sf_status status = sfi_kafka_status(message->err);
+    if (status == SF_E_RANGE && part->is_guess && part->is_fresh) {
+        part->is_guess_wrong = true;
+        return;
+    }
     if (status == SF_E_RANGE) {
         /* Errors carry no version: one of an earlier generation is told by its offset. */
         bool is_ours = part->position == SF_OFFSET_BEGINNING ||
@@ -383,6 +391,12 @@ static void part_read(struct sfi_kafka_part *part)
     atomic_store_explicit(&part->is_ready, false, memory_order_seq_cst); /* before looking */
     if (rd_kafka_queue_length(part->queue) > 0) /* the library takes a system call to see that there is nothing */
         (void)rd_kafka_consume_callback_queue(part->queue, 0, on_message, part);
+    if (part->is_guess_wrong) {
+        part_stop(part);
+        part->is_guess = part->is_guess_wrong = false;
+        part_start(part);
+        return;
+    }
     bool was_full = part->read_count >= consumer->part_count_max / 8 * 7 ||
                     part->read_bytes >= consumer->part_bytes_max / 8 * 7;
     if (was_full) part_poke(part);

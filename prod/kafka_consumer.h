@@ -13,6 +13,9 @@
  * full, and the helper then asks the broker for a watermark, at most every POKE_MS: any answer makes the library
  * look. With other partitions fetching, fetch.wait.max.ms (10) bounds the stall by itself.
  *
+ * The beginning of a log is looked for at 0 first: where it begins elsewhere the broker says so, and only then is the
+ * library asked to find it, which takes it half a second.
+ *
  * The instance is made at the first poll, when the number of partitions is known: the library bounds each queue on
  * its own, so fetch_bytes_max is shared out among those added by then.
  */
@@ -42,6 +45,8 @@ struct sfi_kafka_part {
     bool is_paused;
     bool is_fresh;            /* nothing read in this generation yet */
     bool is_due;              /* CAUGHT_UP waits to be reported */
+    bool is_guess;            /* reads from 0 for SF_OFFSET_BEGINNING; not with an answer before its start is known */
+    bool is_guess_wrong;      /* there is nothing at 0 any more */
     enum sf_status told;      /* last PARTITION event's status */
     uint32_t generation;      /* guarded by consumer.lock for writing */
     int64_t position;         /* next offset to be read; SF_OFFSET_BEGINNING before it is known */
