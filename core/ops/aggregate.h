@@ -30,6 +30,8 @@
 #include "core/ops/value.h"
 #include "core/topo/topology.h"
 
+#define SF_RESULT_HEAD_BYTES 96u
+
 enum sf_acc_kind { SF_ACC_NONE, SF_ACC_INT, SF_ACC_DOUBLE };
 
 struct sf_acc {
@@ -62,6 +64,10 @@ bool sf_aggregates_merge(const struct sf_aggregates *aggregates, struct sf_acc *
 /* The result of the window [start_ms, end_ms). The length needed; the text is there only where it is <= cap. */
 size_t sf_result_write(const struct sf_aggregates *aggregates, int64_t start_ms, int64_t end_ms,
                        const struct sf_acc *row, char *buf, size_t cap);
+/* The same in two steps, for many results of one window: what they begin with, then each. */
+size_t sf_result_head_write(int64_t start_ms, int64_t end_ms, char head[SF_RESULT_HEAD_BYTES]);
+size_t sf_result_body_write(const struct sf_aggregates *aggregates, const char *head, size_t head_len,
+                            const struct sf_acc *row, char *buf, size_t cap);
 
 /* K5: event time, big-endian, then the fields as JSON; a double always has a point or an exponent, so that the row
  * comes back as it was. Length as above. */

@@ -17,21 +17,36 @@ static void put_acc(struct sf_json_writer *writer, const struct sf_acc *acc)
     }
 }
 
-size_t sf_result_write(const struct sf_aggregates *aggregates, int64_t start_ms, int64_t end_ms,
-                       const struct sf_acc *row, char *buf, size_t cap)
+size_t sf_result_head_write(int64_t start_ms, int64_t end_ms, char head[SF_RESULT_HEAD_BYTES])
 {
-    struct sf_json_writer writer = sf_json_writer_init(buf, cap);
+    struct sf_json_writer writer = sf_json_writer_init(head, SF_RESULT_HEAD_BYTES);
     sf_json_put_raw(&writer, "{\"window\":{\"start\":", 19);
     sf_json_put_int(&writer, start_ms);
     sf_json_put_raw(&writer, ",\"end\":", 7);
     sf_json_put_int(&writer, end_ms);
     sf_json_put_raw(&writer, "}", 1);
+    assert(writer.len <= SF_RESULT_HEAD_BYTES);
+    return writer.len;
+}
+
+size_t sf_result_body_write(const struct sf_aggregates *aggregates, const char *head, size_t head_len,
+                            const struct sf_acc *row, char *buf, size_t cap)
+{
+    struct sf_json_writer writer = sf_json_writer_init(buf, cap);
+    sf_json_put_raw(&writer, head, head_len);
     for (uint32_t i = 0; i < aggregates->count; i++) {
         sf_json_put_raw(&writer, aggregates->fields[i].prefix, aggregates->fields[i].prefix_len);
         put_acc(&writer, &row[i]);
     }
     sf_json_put_raw(&writer, "}", 1);
     return writer.len;
+}
+
+size_t sf_result_write(const struct sf_aggregates *aggregates, int64_t start_ms, int64_t end_ms,
+                       const struct sf_acc *row, char *buf, size_t cap)
+{
+    char head[SF_RESULT_HEAD_BYTES];
+    return sf_result_body_write(aggregates, head, sf_result_head_write(start_ms, end_ms, head), row, buf, cap);
 }
 
 size_t sf_row_encode(const struct sf_aggregates *aggregates, int64_t event_time_ms, const struct sf_acc *row, char *buf,

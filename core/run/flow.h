@@ -44,6 +44,9 @@ struct sf_flow_step {
     struct sf_aggregates *aggregates;  /* AGGREGATE */
     struct sf_window_store *store;     /* AGGREGATE */
     int64_t start;                     /* AGGREGATE: of the window that a record was last in */
+    char head[SF_RESULT_HEAD_BYTES];   /* what results of the window `head_start` begin with */
+    uint32_t head_len;                 /* 0: of none yet */
+    int64_t head_start;
     int64_t floor;                     /* of the running epoch */
     int64_t emitted;                   /* AGGREGATE, on close: the emit frontier */
     struct sf_stamp emitted_at[SF_EPOCHS_OPEN + 1]; /* its last values with the epoch that raised it, newest last */

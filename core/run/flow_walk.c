@@ -213,15 +213,18 @@ static bool step_map_values(struct sf_flow *flow, struct sf_flow_step *step, con
 bool sfi_flow_result(struct sf_flow *flow, struct sf_flow_step *step, int64_t start,
                            const struct sf_window_row *row, const struct sf_flow_record *cause)
 {
-    int64_t end = start + step->spec->window.size_ms;
+    if (step->head_len == 0 || step->head_start != start) {
+        step->head_len = (uint32_t)sf_result_head_write(start, start + step->spec->window.size_ms, step->head);
+        step->head_start = start;
+    }
     char small[512];
     char *buf = small;
     size_t room = sizeof small;
-    size_t len = sf_result_write(step->aggregates, start, end, row->accs, buf, room);
+    size_t len = sf_result_body_write(step->aggregates, step->head, step->head_len, row->accs, buf, room);
     if (len > room) {
         room = len;
         buf = sf_malloc(flow->config.alloc, room);
-        len = sf_result_write(step->aggregates, start, end, row->accs, buf, room);
+        len = sf_result_body_write(step->aggregates, step->head, step->head_len, row->accs, buf, room);
     }
     struct sf_flow_record out = {.key = {row->key, row->key_len},
                                  .value = {(const uint8_t *)buf, (uint32_t)len},
