@@ -1,6 +1,7 @@
 #include "core/state/local_batch.h"
 
 #include "core/state/local_layout.h"
+#include "core/state/packed.h"
 
 void sfi_local_batch_init(struct sfi_local_batch *batch, struct sf_alloc alloc)
 {
@@ -9,36 +10,57 @@ void sfi_local_batch_init(struct sfi_local_batch *batch, struct sf_alloc alloc)
     batch->group_at = SF_KEY_GROUPS;
 }
 
+static void free_chunks(struct sfi_local_batch *batch, struct sfi_local_chunk *chunk)
+{
+    while (chunk != NULL) {
+        struct sfi_local_chunk *next = chunk->next;
+        batch->bytes -= chunk->bytes;
+        sf_free(batch->alloc, chunk, chunk->bytes);
+        chunk = next;
+    }
+}
+
+static void free_window(struct sfi_local_batch *batch, struct sfi_local_window *window)
+{
+    free_chunks(batch, window->chunks);
+    size_t bytes = window->capacity * sizeof(struct sfi_local_entry);
+    sf_free(batch->alloc, window->entries, bytes);
+    batch->bytes -= bytes;
+    batch->entry_count -= window->count;
+}
+
 void sfi_local_batch_deinit(struct sfi_local_batch *batch)
 {
-    while (batch->chunks != NULL) {
-        struct sfi_local_chunk *chunk = batch->chunks;
-        batch->chunks = chunk->next;
-        sf_free(batch->alloc, chunk, chunk->bytes);
-    }
-    for (uint32_t i = 0; i < batch->window_count; i++)
-        sf_free(batch->alloc, batch->windows[i].entries, batch->windows[i].capacity * sizeof(struct sfi_local_entry));
+    free_chunks(batch, batch->chunks);
+    for (uint32_t i = 0; i < batch->window_count; i++) free_window(batch, &batch->windows[i]);
     sf_free(batch->alloc, batch->windows, batch->window_capacity * sizeof *batch->windows);
-    sf_free(batch->alloc, batch->spread, batch->scratch_capacity * sizeof *batch->spread);
+    sf_free(batch->alloc, batch->spread, batch->spread_capacity * sizeof *batch->spread);
+    sf_free(batch->alloc, batch->rows, batch->row_capacity * sizeof *batch->rows);
     sf_free(batch->alloc, batch->scratch, batch->scratch_capacity * sizeof *batch->scratch);
     sf_free(batch->alloc, batch->ops, batch->op_capacity * sizeof *batch->ops);
     sfi_local_batch_init(batch, batch->alloc);
 }
 
-uint8_t *sfi_local_batch_take(struct sfi_local_batch *batch, size_t bytes)
+static uint8_t *take(struct sfi_local_batch *batch, struct sfi_local_chunk **chunks, size_t bytes)
 {
-    struct sfi_local_chunk *chunk = batch->chunks;
+    struct sfi_local_chunk *chunk = *chunks;
     if (chunk == NULL || chunk->bytes - sizeof *chunk - chunk->used < bytes) {
-        size_t whole = sizeof *chunk + bytes;
-        if (whole < SFI_LOCAL_CHUNK_BYTES) whole = SFI_LOCAL_CHUNK_BYTES;
+        size_t whole = chunk == NULL ? SFI_LOCAL_CHUNK_BYTES_MIN : 2 * chunk->bytes;
+        if (whole > SFI_LOCAL_CHUNK_BYTES) whole = SFI_LOCAL_CHUNK_BYTES;
+        if (whole < sizeof *chunk + bytes) whole = sizeof *chunk + bytes;
         chunk = sf_malloc(batch->alloc, whole);
-        *chunk = (struct sfi_local_chunk){.next = batch->chunks, .bytes = whole};
-        batch->chunks = chunk;
+        *chunk = (struct sfi_local_chunk){.next = *chunks, .bytes = whole};
+        *chunks = chunk;
         batch->bytes += whole;
     }
     uint8_t *taken = chunk->data + chunk->used;
     chunk->used += bytes;
     return taken;
+}
+
+uint8_t *sfi_local_batch_take(struct sfi_local_batch *batch, size_t bytes)
+{
+    return take(batch, &batch->chunks, bytes);
 }
 
 /* ------------------------------------------------------------------ gathering */
@@ -79,18 +101,46 @@ static struct sfi_local_window *window_of(struct sfi_local_batch *batch, uint32_
     return window;
 }
 
-void sfi_local_batch_put(struct sfi_local_batch *batch, uint32_t store, int64_t start, struct sfi_local_entry entry)
+static uint8_t *append(struct sfi_local_batch *batch, struct sfi_local_window *window, struct sfi_local_entry entry)
 {
-    struct sfi_local_window *window = window_of(batch, store, start);
     if (window->count == window->capacity) {
         size_t old = window->capacity * sizeof entry;
         window->capacity = window->capacity == 0 ? 16 : window->capacity * 2;
         window->entries = sf_regrow(batch->alloc, window->entries, old, old, window->capacity * sizeof entry);
         batch->bytes += window->capacity * sizeof entry - old;
     }
+    uint8_t *bytes = take(batch, &window->chunks, (size_t)entry.key_len + entry.value_len);
+    entry.bytes = bytes;
     window->entries[window->count] = entry;
     window->count++;
     batch->entry_count++;
+    return bytes;
+}
+
+uint8_t *sfi_local_batch_put(struct sfi_local_batch *batch, uint32_t store, int64_t start, uint32_t group,
+                             struct sfi_local_entry entry)
+{
+    struct sfi_local_window *window = window_of(batch, store, start);
+    window->live[group / 64] |= UINT64_C(1) << group % 64;
+    return append(batch, window, entry);
+}
+
+uint8_t *sfi_local_batch_clear(struct sfi_local_batch *batch, uint32_t store, int64_t start, uint32_t group,
+                               bool can_go)
+{
+    struct sfi_local_window *window = window_of(batch, store, start);
+    uint64_t live = 0;
+    window->live[group / 64] &= ~(UINT64_C(1) << group % 64);
+    for (uint32_t i = 0; i < SF_KEY_GROUPS / 64; i++) live |= window->live[i];
+    if (live != 0 || !can_go)
+        return append(batch, window,
+                      (struct sfi_local_entry){.kind = SFI_ENTRY_CLEAR, .key_len = SF_LOCAL_ROW_HEAD_BYTES});
+    free_window(batch, window);
+    uint32_t at = (uint32_t)(window - batch->windows);
+    memmove(window, window + 1, (batch->window_count - at - 1) * sizeof *window);
+    batch->window_count--;
+    batch->window_last = 0;
+    return NULL;
 }
 
 /* ------------------------------------------------------------------ making */
@@ -114,11 +164,10 @@ static uint32_t group_of(const struct sfi_local_entry *entry)
 /* Counting sort by key group; the order of putting stays within a group. */
 static void spread(struct sfi_local_batch *batch, const struct sfi_local_window *window)
 {
-    if (batch->scratch_capacity < window->count) {
-        size_t old = batch->scratch_capacity * sizeof *batch->spread, grown = window->count * sizeof *batch->spread;
-        batch->spread = sf_regrow(batch->alloc, batch->spread, old, 0, grown);
-        batch->scratch = sf_regrow(batch->alloc, batch->scratch, old, 0, grown);
-        batch->scratch_capacity = window->count;
+    if (batch->spread_capacity < window->count) {
+        batch->spread = sf_regrow(batch->alloc, batch->spread, batch->spread_capacity * sizeof *batch->spread, 0,
+                                  window->count * sizeof *batch->spread);
+        batch->spread_capacity = window->count;
     }
     uint32_t next[SF_KEY_GROUPS] = {0}, from = 0;
     for (uint32_t i = 0; i < window->count; i++) next[group_of(&window->entries[i])]++;
@@ -187,23 +236,71 @@ static void clear_group(struct sfi_local_batch *batch, const struct sfi_local_wi
                                              .value = slice(ends + range.len, range.len)});
 }
 
+static void add_row(struct sfi_local_batch *batch, struct sfi_local_entry row)
+{
+    if (batch->row_count == batch->row_capacity) {
+        size_t old = batch->row_capacity * sizeof row;
+        batch->row_capacity = batch->row_capacity == 0 ? 256 : batch->row_capacity * 2;
+        batch->rows = sf_regrow(batch->alloc, batch->rows, old, old, batch->row_capacity * sizeof row);
+    }
+    batch->rows[batch->row_count] = row;
+    batch->row_count++;
+}
+
+static void unpack(struct sfi_local_batch *batch, const struct sfi_local_window *window, uint32_t group,
+                   const struct sfi_local_entry *entry)
+{
+    struct sf_packed_reader reader;
+    struct sf_slice key, value;
+    const char *reason;
+    enum sf_status status;
+    sf_packed_resume(&reader, (struct sf_slice){.data = entry->bytes + entry->key_len, .len = entry->value_len});
+    while ((status = sf_packed_next(&reader, &key, &value, &reason)) == SF_OK) {
+        if (key.len > SF_LOCAL_KEY_BYTES_MAX) continue;
+        uint32_t key_len = SF_LOCAL_ROW_HEAD_BYTES + key.len;
+        uint8_t *bytes = sfi_local_batch_take(batch, (size_t)key_len + value.len);
+        (void)sf_local_row_key_write(bytes, window->store, window->start, group, key.data, key.len);
+        memcpy(bytes + key_len, value.data, value.len);
+        add_row(batch, (struct sfi_local_entry){
+                           .bytes = bytes, .key_len = key_len & SFI_ENTRY_KEY_LEN_MAX, .value_len = value.len});
+    }
+    assert(status == SF_END); /* it was whole when it was put */
+}
+
+/* The entries of one key group behind its last clear, unpacked, in `rows`; whether there is a clear. */
+static bool gather(struct sfi_local_batch *batch, const struct sfi_local_window *window, uint32_t group)
+{
+    uint32_t from = batch->group_from[group], until = batch->group_from[group + 1];
+    bool is_cleared = false;
+    for (uint32_t i = from; i < until; i++) {
+        if (batch->spread[i].kind != SFI_ENTRY_CLEAR) continue;
+        from = i + 1;
+        is_cleared = true;
+    }
+    batch->row_count = 0;
+    for (uint32_t i = from; i < until; i++) {
+        if (batch->spread[i].kind == SFI_ENTRY_PACKED) unpack(batch, window, group, &batch->spread[i]);
+        else add_row(batch, batch->spread[i]);
+    }
+    if (batch->scratch_capacity < batch->row_capacity) {
+        batch->scratch = sf_regrow(batch->alloc, batch->scratch, batch->scratch_capacity * sizeof *batch->scratch, 0,
+                                   batch->row_capacity * sizeof *batch->scratch);
+        batch->scratch_capacity = batch->row_capacity;
+    }
+    return is_cleared;
+}
+
 /* One key group of a window; whether any row of it was put. */
 static bool make_group(struct sfi_local_batch *batch, const struct sfi_local_window *window, uint32_t group,
                        bool can_be_stored)
 {
-    uint32_t from = batch->group_from[group], until = batch->group_from[group + 1];
-    bool is_cleared = false, is_put = false;
-    for (uint32_t i = from; i < until; i++) {
-        if (batch->spread[i].value_len != SFI_ENTRY_CLEAR) continue;
-        from = i + 1;
-        is_cleared = true;
-    }
+    bool is_cleared = gather(batch, window, group), is_put = false;
     if (is_cleared && can_be_stored) clear_group(batch, window, group);
-    const struct sfi_local_entry *sorted = sort(batch->spread + from, batch->scratch + from, until - from);
-    for (uint32_t i = 0; i < until - from; i++) {
+    const struct sfi_local_entry *sorted = sort(batch->rows, batch->scratch, batch->row_count);
+    for (uint32_t i = 0; i < batch->row_count; i++) {
         const struct sfi_local_entry *entry = &sorted[i];
-        if (i + 1 < until - from && compare(entry, entry + 1) == 0) continue; /* overwritten later */
-        if (entry->value_len != SFI_ENTRY_DELETE) {
+        if (i + 1 < batch->row_count && compare(entry, entry + 1) == 0) continue; /* overwritten later */
+        if (entry->kind != SFI_ENTRY_DELETE) {
             sfi_local_batch_op(batch, (struct sf_store_op){.kind = SF_STORE_PUT,
                                                      .key = slice(entry->bytes, entry->key_len),
                                                      .value = slice(entry->bytes + entry->key_len, entry->value_len)});

@@ -15,11 +15,8 @@ static enum sf_status put_packed(struct sf_local_writer *writer, uint32_t store,
     }
     struct sf_packed_reader reader;
     status = sf_packed_open(&reader, key, value, reason_out);
-    if (status != SF_OK) return status;
-    struct sf_slice record_key, row;
-    while ((status = sf_packed_next(&reader, &record_key, &row, reason_out)) == SF_OK)
-        sf_local_writer_put(writer, store, at.start, sf_hash64(record_key.data, record_key.len), record_key, row);
-    return status == SF_END ? SF_OK : status;
+    if (status == SF_OK) sf_local_writer_put_packed(writer, store, at.start, at.group, value);
+    return status;
 }
 
 enum sf_status sf_local_writer_record(struct sf_local_writer *writer, uint32_t store, bool is_packed,

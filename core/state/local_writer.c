@@ -93,33 +93,40 @@ void sf_local_writer_wipe(struct sf_local_writer *writer, uint32_t store)
 
 /* ------------------------------------------------------------------ gathering */
 
-static void put(struct sf_local_writer *writer, uint32_t store, int64_t start, const uint8_t *bytes, uint32_t key_len,
-                uint32_t value_len)
-{
-    struct sfi_local_entry entry = {.bytes = bytes, .key_len = key_len, .value_len = value_len};
-    sfi_local_batch_put(&writer->pending, store, start, entry);
-}
-
 void sf_local_writer_put(struct sf_local_writer *writer, uint32_t store, int64_t start, uint64_t hash,
                          struct sf_slice record_key, struct sf_slice value)
 {
     assert(store < writer->store_count);
     if (writer->status != SF_OK || record_key.len > SF_LOCAL_KEY_BYTES_MAX) return;
-    assert(value.len < SFI_ENTRY_CLEAR);
     uint32_t key_len = SF_LOCAL_ROW_HEAD_BYTES + record_key.len;
-    uint8_t *bytes = sfi_local_batch_take(&writer->pending, (size_t)key_len + value.len);
+    struct sfi_local_entry entry = {.kind = value.data == NULL ? SFI_ENTRY_DELETE : SFI_ENTRY_PUT,
+                                    .key_len = key_len & SFI_ENTRY_KEY_LEN_MAX,
+                                    .value_len = value.len};
+    uint8_t *bytes = sfi_local_batch_put(&writer->pending, store, start, sf_key_group(hash), entry);
     (void)sf_local_row_key_write(bytes, store, start, hash, record_key.data, record_key.len);
     if (value.len > 0) memcpy(bytes + key_len, value.data, value.len);
-    put(writer, store, start, bytes, key_len, value.data == NULL ? SFI_ENTRY_DELETE : value.len);
 }
 
+void sf_local_writer_put_packed(struct sf_local_writer *writer, uint32_t store, int64_t start, uint32_t group,
+                                struct sf_slice value)
+{
+    assert(store < writer->store_count && group < SF_KEY_GROUPS);
+    if (writer->status != SF_OK) return;
+    struct sfi_local_entry entry = {
+        .kind = SFI_ENTRY_PACKED, .key_len = SF_LOCAL_ROW_HEAD_BYTES, .value_len = value.len};
+    uint8_t *bytes = sfi_local_batch_put(&writer->pending, store, start, group, entry);
+    (void)sf_local_row_key_write(bytes, store, start, group, NULL, 0);
+    memcpy(bytes + SF_LOCAL_ROW_HEAD_BYTES, value.data, value.len);
+}
+
+/* What is in the store is known only while no batch is being made. */
 void sf_local_writer_clear(struct sf_local_writer *writer, uint32_t store, int64_t start, uint32_t group)
 {
     assert(store < writer->store_count && group < SF_KEY_GROUPS);
     if (writer->status != SF_OK) return;
-    uint8_t *bytes = sfi_local_batch_take(&writer->pending, SF_LOCAL_ROW_HEAD_BYTES);
-    (void)sf_local_row_key_write(bytes, store, start, group, NULL, 0);
-    put(writer, store, start, bytes, SF_LOCAL_ROW_HEAD_BYTES, SFI_ENTRY_CLEAR);
+    bool can_go = writer->making == NO_BATCH && start > writer->written_max[store];
+    uint8_t *bytes = sfi_local_batch_clear(&writer->pending, store, start, group, can_go);
+    if (bytes != NULL) (void)sf_local_row_key_write(bytes, store, start, group, NULL, 0);
 }
 
 void sf_local_writer_position(struct sf_local_writer *writer, uint32_t log, int64_t offset)

@@ -29,7 +29,7 @@
 #include "core/mem.h"
 
 #define SF_LOCAL_WRITES_MAX 4u
-#define SF_LOCAL_BATCH_BYTES (64u * 1024u * 1024u)
+#define SF_LOCAL_BATCH_BYTES (32u * 1024u * 1024u)
 
 /* One changelog partition whose position is kept. */
 struct sf_local_log {
@@ -66,6 +66,10 @@ void sf_local_writer_wipe(struct sf_local_writer *writer, uint32_t store);
 /* Bytes are copied. value.data NULL: the row goes. Ignored where the key is too long for the store. */
 void sf_local_writer_put(struct sf_local_writer *writer, uint32_t store, int64_t start, uint64_t hash,
                          struct sf_slice record_key, struct sf_slice value);
+/* All rows in the value of a packed changelog record, which is whole. They are looked at when a batch is made, and
+ * most windows have gone by then. */
+void sf_local_writer_put_packed(struct sf_local_writer *writer, uint32_t store, int64_t start, uint32_t group,
+                                struct sf_slice value);
 /* All rows of one key group of a window go. */
 void sf_local_writer_clear(struct sf_local_writer *writer, uint32_t store, int64_t start, uint32_t group);
 /* One changelog record of either format (K5), as puts, deletes and clears. SF_E_CORRUPT with a reason: not such a

@@ -200,6 +200,16 @@ struct sf_slice sf_packed_end(struct sf_packed_builder *builder, const uint8_t k
     return (struct sf_slice){.data = head, .len = builder->used};
 }
 
+void sf_packed_resume(struct sf_packed_reader *reader, struct sf_slice value)
+{
+    assert(value.len >= SF_PACKED_HEAD_BYTES);
+    *reader = (struct sf_packed_reader){.at = value.data + SF_PACKED_HEAD_BYTES,
+                                        .end = value.data + value.len,
+                                        .left = sf_get_be32(value.data + 16),
+                                        .schema = sf_get_be32(value.data + 4),
+                                        .epoch = sf_get_be64(value.data + 8)};
+}
+
 enum sf_status sf_packed_open(struct sf_packed_reader *reader, struct sf_slice key, struct sf_slice value,
                               const char **reason_out)
 {
@@ -208,11 +218,7 @@ enum sf_status sf_packed_open(struct sf_packed_reader *reader, struct sf_slice k
     if (value.data[0] != FORMAT) return corrupt(reason_out, "unknown format of the value");
     if (sf_get_be64(value.data + CHECK_AT) != check_of(key.data, value.data, value.len))
         return corrupt(reason_out, "the value's bytes are not those that were written");
-    *reader = (struct sf_packed_reader){.at = value.data + SF_PACKED_HEAD_BYTES,
-                                        .end = value.data + value.len,
-                                        .left = sf_get_be32(value.data + 16),
-                                        .schema = sf_get_be32(value.data + 4),
-                                        .epoch = sf_get_be64(value.data + 8)};
+    sf_packed_resume(reader, value);
     return SF_OK;
 }
 

@@ -87,6 +87,8 @@ struct sf_packed_reader {
 /* A value that is not null. Checks head and hash. */
 enum sf_status sf_packed_open(struct sf_packed_reader *reader, struct sf_slice key, struct sf_slice value,
                               const char **reason_out);
+/* The same without a check, of a value that one has been made of. */
+void sf_packed_resume(struct sf_packed_reader *reader, struct sf_slice value);
 /* SF_OK with the next entry, SF_END, SF_E_CORRUPT. */
 enum sf_status sf_packed_next(struct sf_packed_reader *reader, struct sf_slice *record_key_out,
                               struct sf_slice *value_out, const char **reason_out);

@@ -3,6 +3,7 @@
 #include "core/state/window_store_impl.h"
 
 #define RECORD_BYTES 49152u  /* a record is cut here: a block of an edge takes it whole */
+#define LOOK_AHEAD 8u        /* rows: they lie in order of creation, not of key group */
 #define IMAGE_SLOTS_MIN 8u   /* fewer slots than this are no reason for an image */
 
 void sfi_packed_deinit(struct sf_window_store *store)
@@ -57,6 +58,16 @@ static void add_work(struct sf_window_store *store, struct sfi_packed_work work)
     packed->work_count++;
 }
 
+/* Rows of a list, read in its order: the one some places on comes into the cache meanwhile. */
+static void look_ahead(const struct sf_window_store *store, const struct sfi_pane *pane, const uint32_t *rows,
+                       uint32_t at, uint32_t count)
+{
+    if (at + LOOK_AHEAD >= count) return;
+    const uint8_t *row = (const uint8_t *)sfi_pane_row(&store->pools, pane, rows[at + LOOK_AHEAD]);
+    __builtin_prefetch(row);
+    __builtin_prefetch(row + store->pools.stride - 1);
+}
+
 static uint32_t group_of(const struct sf_window_store *store, const struct sfi_pane *pane, uint32_t row)
 {
     return sf_key_group(sfi_pane_row(&store->pools, pane, row)->hash);
@@ -74,7 +85,10 @@ static void plan_pane(struct sf_window_store *store, struct sfi_pane *pane)
     const uint32_t *changed = store->packed.listed + pane->plan_from;
     uint32_t counts[SF_KEY_GROUPS] = {0}, next[SF_KEY_GROUPS] = {0};
     bool is_image[SF_KEY_GROUPS] = {false}, has_image = false;
-    for (uint32_t i = 0; i < pane->plan_count; i++) counts[group_of(store, pane, changed[i])]++;
+    for (uint32_t i = 0; i < pane->plan_count; i++) {
+        look_ahead(store, pane, changed, i, pane->plan_count);
+        counts[group_of(store, pane, changed[i])]++;
+    }
     uint32_t from = store->packed.row_count;
     for (uint32_t group = 0; group < SF_KEY_GROUPS; group++) {
         if (counts[group] == 0) continue;
@@ -186,6 +200,7 @@ static void pack_rows(struct sf_window_store *store, const struct sfi_packed_wor
     reserve_value(store, least > RECORD_BYTES ? least : RECORD_BYTES);
     sf_packed_begin(&builder, store->seal.value, least > RECORD_BYTES ? least : RECORD_BYTES);
     while (packed->row_at < work->count) {
+        look_ahead(store, work->pane, packed->rows + work->from, packed->row_at, work->count);
         row = sfi_pane_row(&store->pools, work->pane, packed->rows[work->from + packed->row_at]);
         assert(row->ts_ms != SF_TIME_UNSET);
         uint8_t value[SF_PACKED_VALUE_BYTES_MAX];

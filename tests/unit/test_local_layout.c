@@ -4,6 +4,7 @@
 #include "core/bytes.h"
 #include "core/hash.h"
 #include "core/state/local_writer.h"
+#include "core/state/packed.h"
 #include "tests/check.h"
 #include "tests/unit/fake_store.h"
 
@@ -76,14 +77,19 @@ static void put(struct sf_local_writer *writer, uint32_t store, int64_t start, s
                         value == NULL ? (struct sf_slice){0} : bytes_of(value, strlen(value)));
 }
 
-static void write_all(struct sf_local_writer *writer, uint64_t tag)
+static void finish(struct sf_local_writer *writer)
 {
-    CHECK(sf_local_writer_cut(writer, tag));
     while (sf_local_writer_is_busy(writer)) {
         uint64_t written;
         (void)sf_local_writer_step(writer, 1);
         (void)sf_local_writer_poll(writer, &written);
     }
+}
+
+static void write_all(struct sf_local_writer *writer, uint64_t tag)
+{
+    CHECK(sf_local_writer_cut(writer, tag));
+    finish(writer);
 }
 
 static const char *value_of(struct fake_store *fake, uint32_t store, int64_t start, struct sf_slice key)
@@ -213,6 +219,84 @@ static void window_that_was_never_written_leaves_no_trace(void **state)
     put(writer, 0, 10, bytes_of("old", 3), NULL);
     write_all(writer, 3);
     CHECK_EQ(fake.batch_count, before + 1);
+    CHECK_EQ(rows_in(&fake, sf_local_store_range(0)), 0);
+    sf_local_writer_destroy(writer);
+    fake_store_deinit(&fake);
+}
+
+/* A record of the packed changelog with two rows. */
+static void put_packed(struct sf_local_writer *writer, int64_t start, uint32_t group, const char *key,
+                       const char *value)
+{
+    uint8_t packed_key[SF_PACKED_KEY_BYTES], data[256];
+    struct sf_packed_key at = {.start = start, .group = group};
+    struct sf_packed_builder builder;
+    const char *reason = "";
+    sf_packed_key_write(packed_key, &at);
+    sf_packed_begin(&builder, data, sizeof data);
+    CHECK(sf_packed_add(&builder, bytes_of(key, strlen(key)), bytes_of(value, strlen(value))));
+    CHECK(sf_packed_add(&builder, bytes_of("other", 5), bytes_of("o", 1)));
+    struct sf_slice record = sf_packed_end(&builder, packed_key, 1, 1);
+    CHECK_EQ(sf_local_writer_record(writer, 0, true, bytes_of(packed_key, sizeof packed_key), record, &reason), SF_OK);
+}
+
+static void packed_rows_come_out_one_by_one_and_the_last_write_wins(void **state)
+{
+    (void)state;
+    struct fake_store fake;
+    fake_store_init(&fake);
+    struct sf_local_writer *writer = writer_new(&fake, true);
+    uint32_t group = sf_key_group(sf_hash64("a", 1));
+    put_packed(writer, 10, group, "a", "1");
+    put_packed(writer, 10, group, "a", "2");
+    put_packed(writer, 20, group, "a", "gone");
+    sf_local_writer_clear(writer, 0, 20, group);
+    put_packed(writer, 20, group, "a", "new");
+    write_all(writer, 1);
+    CHECK_STR(value_of(&fake, 0, 10, bytes_of("a", 1)), "2");
+    CHECK_STR(value_of(&fake, 0, 20, bytes_of("a", 1)), "new");
+    CHECK_EQ(rows_in(&fake, sf_local_store_range(0)), 4);
+    sf_local_writer_destroy(writer);
+    fake_store_deinit(&fake);
+}
+
+static void window_that_is_cleared_before_it_was_written_is_forgotten_at_once(void **state)
+{
+    (void)state;
+    struct fake_store fake;
+    fake_store_init(&fake);
+    struct sf_local_writer *writer = writer_new(&fake, true);
+    put_packed(writer, 10, 5, "a", "1");
+    write_all(writer, 1);
+    uint32_t before = fake.batch_count;
+    put_packed(writer, 20, 5, "a", "1");
+    put_packed(writer, 20, 6, "b", "1");
+    sf_local_writer_clear(writer, 0, 20, 5);
+    CHECK(sf_local_writer_has_pending(writer));
+    sf_local_writer_clear(writer, 0, 20, 6);
+    CHECK(!sf_local_writer_has_pending(writer));
+    CHECK_EQ(sf_local_writer_bytes(writer), 0);
+    sf_local_writer_clear(writer, 0, 10, 5); /* this one is in the store */
+    CHECK(sf_local_writer_has_pending(writer));
+    write_all(writer, 2);
+    CHECK_EQ(fake.batch_count, before + 1);
+    CHECK_EQ(rows_in(&fake, sf_local_store_range(0)), 0);
+    sf_local_writer_destroy(writer);
+    fake_store_deinit(&fake);
+}
+
+static void window_that_a_batch_under_way_brings_to_the_store_is_not_forgotten(void **state)
+{
+    (void)state;
+    struct fake_store fake;
+    fake_store_init(&fake);
+    struct sf_local_writer *writer = writer_new(&fake, true);
+    put_packed(writer, 10, 5, "a", "1");
+    CHECK(sf_local_writer_cut(writer, 1)); /* taken, not yet made */
+    sf_local_writer_clear(writer, 0, 10, 5);
+    finish(writer);
+    CHECK_EQ(rows_in(&fake, sf_local_store_range(0)), 2);
+    write_all(writer, 2);
     CHECK_EQ(rows_in(&fake, sf_local_store_range(0)), 0);
     sf_local_writer_destroy(writer);
     fake_store_deinit(&fake);
@@ -386,6 +470,9 @@ int main(void)
         cmocka_unit_test(clear_takes_one_key_group_of_one_window_k10),
         cmocka_unit_test(last_write_of_a_row_wins_and_the_batch_is_sorted),
         cmocka_unit_test(window_that_was_never_written_leaves_no_trace),
+        cmocka_unit_test(packed_rows_come_out_one_by_one_and_the_last_write_wins),
+        cmocka_unit_test(window_that_is_cleared_before_it_was_written_is_forgotten_at_once),
+        cmocka_unit_test(window_that_a_batch_under_way_brings_to_the_store_is_not_forgotten),
         cmocka_unit_test(rows_and_positions_are_one_batch_case_102),
         cmocka_unit_test(wipe_takes_one_store_and_its_position_and_nothing_else_k8),
         cmocka_unit_test(store_of_another_application_or_format_is_recognised),

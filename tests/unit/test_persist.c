@@ -283,7 +283,7 @@ static void a_batchs_worth_is_written_at_once_and_a_full_writer_takes_nothing(vo
 {
     (void)state;
     struct fixture f;
-    init(&f, 65536);
+    init(&f, 1200);
     f.fake.told_max = 0;
     change(&f, 1, 10, "a", "1");
     committed(&f, 1, 10);
