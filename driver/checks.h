@@ -94,6 +94,7 @@ enum sf_driver_event_kind {
     SF_DRIVER_EVENT_LAG_UNKNOWN,    /* tp: fetches fail */
     SF_DRIVER_EVENT_AVAILABLE,      /* tp: can be read again */
     SF_DRIVER_EVENT_ADDED,          /* tp: a new partition */
+    SF_DRIVER_EVENT_TRUNCATED,      /* tp: its log starts at its stable end */
     SF_DRIVER_EVENT_REVOKED,        /* tp */
     SF_DRIVER_EVENT_HELD,           /* task `name` does not step until value us (mono) */
     SF_DRIVER_EVENT_BROKER          /* a fault on the answers to a producer was planted */

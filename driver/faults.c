@@ -2,6 +2,7 @@
 #include "driver/time_text.h"
 #include "sim/random.h"
 
+#define LATE_US 100000 /* a commit that comes twice: how far behind its repetition */
 #define DEAF_MS 30000 /* a former owner hears of its loss so much later */
 
 struct planned {
@@ -38,6 +39,7 @@ static const char *unsupported(const struct sf_scenario_fault *spec)
     case SF_SCENARIO_UNAVAILABLE:
     case SF_SCENARIO_LAG_UNKNOWN:
     case SF_SCENARIO_ADDED:
+    case SF_SCENARIO_TRUNCATED:
     case SF_SCENARIO_CLOCK_JUMP:
     case SF_SCENARIO_TAKE_OVER:
     case SF_SCENARIO_METADATA_LOST:
@@ -167,13 +169,18 @@ static bool plant_broker_fault(struct planned *item)
         .effect = spec->is_committed ? SF_SIM_KAFKA_ANSWER_LOST : SF_SIM_KAFKA_LOST,
         .count = 1,
     };
+    if (spec->is_late) {
+        fault.effect = SF_SIM_KAFKA_DELAYED;
+        fault.delay_us = run->request_timeout_us + LATE_US;
+    }
     sf_sim_kafka_fault(run->broker, &fault);
     if (!spec->is_committed)
         (void)sf_sim_world_after(&run->world, run->request_timeout_us / 2, SFI_DOMAIN_POINT, time_out, item);
     struct sf_driver_event event = {
         .kind = SF_DRIVER_EVENT_BROKER,
-        .name = spec->is_committed ? "the next commit takes effect and its answer is lost"
-                                   : "the next commit is lost and its transaction times out",
+        .name = spec->is_late        ? "the next commit is held up on its way, and overtaken by its repetition"
+                : spec->is_committed ? "the next commit takes effect and its answer is lost"
+                                     : "the next commit is lost and its transaction times out",
     };
     sfi_run_happened(run, &event);
     return true;
@@ -204,6 +211,17 @@ static bool add_partition(struct sfi_faults *faults, const struct sf_scenario_fa
     if (sf_sim_kafka_partition_count(run->broker, tp.topic) > tp.partition) return false;
     sf_sim_kafka_add_partitions(run->broker, tp.topic, tp.partition + 1);
     struct sf_driver_event event = {.kind = SF_DRIVER_EVENT_ADDED, .tp = tp};
+    sfi_run_happened(run, &event);
+    return true;
+}
+
+static bool truncate(struct sfi_faults *faults, const struct sf_scenario_fault *spec)
+{
+    struct sfi_run *run = faults->run;
+    struct sf_tp tp = tp_of(run, spec);
+    if (sf_sim_kafka_partition_count(run->broker, tp.topic) <= tp.partition) return false;
+    sf_sim_kafka_truncate(run->broker, tp, sf_sim_kafka_log_end(run->broker, tp, SF_LOG_STABLE_END));
+    struct sf_driver_event event = {.kind = SF_DRIVER_EVENT_TRUNCATED, .tp = tp};
     sfi_run_happened(run, &event);
     return true;
 }
@@ -255,6 +273,8 @@ static bool fire(struct sfi_faults *faults, struct planned *item, struct sfi_pro
         return true;
     case SF_SCENARIO_ADDED:
         return add_partition(faults, spec);
+    case SF_SCENARIO_TRUNCATED:
+        return truncate(faults, spec);
     case SF_SCENARIO_CLOCK_JUMP: {
         sf_sim_world_wall_jump(&run->world, spec->jump_ms * 1000);
         struct sf_driver_event event = {.kind = SF_DRIVER_EVENT_WALL_JUMP, .value = spec->jump_ms};

@@ -76,6 +76,7 @@ static void on_fell_back(void *ctx, uint64_t epoch)
     if (oracle->is_exactly_once && epoch != oracle->model.ring.newest.epoch)
         sfi_oracle_say_epoch(oracle, "X15", epoch, "falls back to this cut; the newest that has committed (B11)",
                              (int64_t)oracle->model.ring.newest.epoch, (int64_t)epoch);
+    if (instance->fixed >= instance->epoch_least) instance->epoch_least = instance->fixed + 1;
     sfi_oracle_epochs_drop(instance);
     sfi_oracle_lanes_reset(instance, epoch);
     instance->run++;
@@ -208,6 +209,7 @@ static void oracle_finish(void *state, const struct sf_driver_end *end)
     struct sfi_oracle *oracle = state;
     if (oracle->is_broken || end->is_cut) return;
     if (end->is_stopped && oracle->is_exactly_once) sfi_oracle_offsets_check(oracle);
+    if (end->is_stopped && end->is_settled) sfi_oracle_least_check(oracle);
     if (end->is_stopped && end->is_settled && oracle->commit_count > 0) check_all_read(oracle);
 }
 
@@ -291,6 +293,7 @@ static void oracle_close(void *state)
     }
     sfi_oracle_txns_free(oracle);
     sfi_oracle_rows_deinit(oracle, &oracle->expected);
+    sfi_oracle_least_deinit(oracle);
     sfi_model_deinit(&oracle->model);
     for (uint32_t i = 0; i < topology->source_count; i++) {
         sf_expression_destroy(oracle->assigners[i]);

@@ -175,6 +175,9 @@ void sfi_oracle_fixed(void *ctx, const struct sf_cut *cut)
                              (int64_t)cut->epoch);
     if (cut->stamp != instance->watermark && !instance->is_watermark_open)
         sfi_oracle_say_epoch(oracle, "X2", cut->epoch, "stamp (B4)", instance->watermark, cut->stamp);
+    if (cut->epoch < instance->epoch_least)
+        sfi_oracle_say_epoch(oracle, "X11", cut->epoch, "numbers of epochs are not used again (B12): at least",
+                             (int64_t)instance->epoch_least, (int64_t)cut->epoch);
     if (cut->offset_count == 0) sfi_oracle_say_epoch(oracle, "X8", cut->epoch, "offsets in the cut (B14)", 1, 0);
     check_cadence(instance, cut, now_us);
     struct sfi_oracle_epoch *epoch = sfi_oracle_epoch_get(instance, cut->epoch);

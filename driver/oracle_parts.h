@@ -9,6 +9,7 @@
  *     oracle_commit.c   one committed epoch against the model (X5, X6, X7, X8, X15)
  *     oracle_state.c    changelogs, emit frontiers, expiry (X8, X9, X10)
  *     oracle_rows.c     rows for sinks: collected, compared (X6)
+ *     oracle_least.c    at-least-once: no window's result is missing (X6)
  *     oracle_order.c    how far L6 lets rows be predicted
  *     oracle_say.c      violations in words
  */
@@ -202,6 +203,7 @@ struct sfi_oracle_instance {
     struct sfi_oracle_epoch *epochs; /* oldest first */
     struct sfi_oracle_epoch *newest;
     struct sfi_oracle_lane *lanes;   /* sub x lane */
+    uint64_t epoch_least;       /* barriers below it were fixed before a fall-back (B12) */
     uint64_t fixed;             /* newest barrier; 0: none in this run */
     int64_t fixed_us;
     uint64_t committed;         /* newest epoch decided to be this instance's, or its start's cut */
@@ -285,6 +287,29 @@ struct sfi_oracle_topic {
     int32_t partition_count;
 };
 
+/* A row for a sink, without its place. */
+struct sfi_oracle_content {
+    struct sf_slice key;
+    struct sf_slice value;
+    struct sf_slice headers;
+    int64_t ts_ms;
+};
+
+/* A window's result that must have been written by the end of the run. */
+struct sfi_oracle_owed {
+    uint64_t hash; /* of topic, key and window */
+    char words[120];
+};
+
+struct sfi_oracle_least {
+    uint64_t *seen; /* open addressing: the same hash, of all rows ever written */
+    uint32_t seen_count;
+    uint32_t seen_capacity;
+    struct sfi_oracle_owed *owed;
+    uint32_t owed_count;
+    uint32_t owed_capacity;
+};
+
 /* How far the rows of a sink's topic can be predicted (L6). */
 struct sfi_oracle_sink {
     uint32_t stands_for; /* first sink of its topic */
@@ -321,6 +346,7 @@ struct sfi_oracle {
     struct sfi_oracle_txn *txns;
     struct sfi_oracle_txn *txn_pool;
     struct sfi_oracle_rows expected;
+    struct sfi_oracle_least least;
     uint8_t *text;                        /* bytes of the expected rows */
     size_t text_used;
     size_t text_capacity;
@@ -418,17 +444,21 @@ void sfi_oracle_stamp_check(struct sfi_oracle *oracle, uint64_t epoch, const uin
 void sfi_oracle_rows_init(struct sfi_oracle *oracle, struct sfi_oracle_rows *rows);
 void sfi_oracle_rows_deinit(struct sfi_oracle *oracle, struct sfi_oracle_rows *rows);
 void sfi_oracle_rows_clear(const struct sfi_oracle *oracle, struct sfi_oracle_rows *rows);
-struct sfi_oracle_content {
-    struct sf_slice key;
-    struct sf_slice value;
-    struct sf_slice headers;
-    int64_t ts_ms;
-};
 void sfi_oracle_rows_add(struct sfi_oracle *oracle, struct sfi_oracle_rows *rows, uint32_t topic, int32_t partition,
                          int64_t offset, const struct sfi_oracle_content *content);
 /* The model's callback. */
 void sfi_oracle_expect(void *ctx, uint32_t sink, const struct sfi_model_record *record);
 void sfi_oracle_rows_check(struct sfi_oracle *oracle, uint64_t epoch, const struct sfi_oracle_txn *txn);
+
+/* --- oracle_least.c */
+
+/* A row lies in a log, read-committed or not. */
+void sfi_oracle_least_wrote(struct sfi_oracle *oracle, uint32_t topic, const struct sfi_oracle_content *content);
+/* The model gives one. */
+void sfi_oracle_least_owe(struct sfi_oracle *oracle, uint32_t topic, const struct sfi_oracle_content *content);
+/* At the end of a run that was stopped. */
+void sfi_oracle_least_check(struct sfi_oracle *oracle);
+void sfi_oracle_least_deinit(struct sfi_oracle *oracle);
 
 /* --- oracle_order.c */
 

@@ -173,6 +173,7 @@ void sfi_oracle_expect(void *ctx, uint32_t sink, const struct sfi_model_record *
                                 : -1;
         size_t text = keep_text(oracle, &content);
         sfi_oracle_rows_add(oracle, &oracle->expected, topic, partition, (int64_t)text, &content);
+        sfi_oracle_least_owe(oracle, topic, &content);
     } else if (spec->on_production_error != SF_ERROR_CONTINUE) {
         oracle->model.failed_step = sink;
     }

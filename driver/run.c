@@ -59,6 +59,7 @@ static void event_words(const struct sfi_run *run, const struct sf_driver_event 
         [SF_DRIVER_EVENT_LAG_UNKNOWN] = " cannot be fetched",
         [SF_DRIVER_EVENT_AVAILABLE] = " can be read again",
         [SF_DRIVER_EVENT_ADDED] = " is added",
+        [SF_DRIVER_EVENT_TRUNCATED] = " loses what is in its log",
         [SF_DRIVER_EVENT_REVOKED] = " is revoked",
         [SF_DRIVER_EVENT_HELD] = " does not get to run",
         [SF_DRIVER_EVENT_BROKER] = "",

@@ -1,5 +1,6 @@
 #include "driver/run_parts.h"
 #include "driver/trail.h"
+#include "sim/random.h"
 
 /* ---------------------------------------------------------------- hooks of the scheduler */
 
@@ -72,12 +73,22 @@ static struct sf_sim_latency latency_of(const struct sf_scenario_draw *draw)
     return (struct sf_sim_latency){draw->a * 1000, high * 1000};
 }
 
+/* Half of all seeds: a fetch brings less than there is, so that lag is known and above zero (D5, D6, I7). */
+static void draw_fetch_bound(struct sfi_run *run, struct sf_sim_kafka_config *config)
+{
+    static const uint32_t most[] = {0, 0, 0, 4, 40, 400};
+    uint64_t bits = sf_sim_draw(run->seed, SFI_DOMAIN_FETCH, 0, 0);
+    config->fetch_records_hi = most[bits % (sizeof most / sizeof most[0])];
+    config->fetch_records_lo = config->fetch_records_hi > 0 ? 1 : 0;
+}
+
 static void build_broker(struct sfi_run *run)
 {
     const struct sf_scenario_world *world = &run->scenario->world;
     struct sf_sim_kafka_config config = world->is_exact ? sf_sim_kafka_config_exact() : sf_sim_kafka_config_default();
     config.is_v2 = world->is_transactions_v2;
     config.session_timeout_us = run->topology->settings.session_timeout_ms * 1000;
+    if (!world->is_exact) draw_fetch_bound(run, &config);
     if (world->has_fetch_latency) config.fetch = latency_of(&world->fetch_latency);
     if (world->has_commit_latency) config.commit = latency_of(&world->commit_latency);
     run->request_timeout_us = config.request_timeout_us;

@@ -189,7 +189,7 @@ static void check_partitions(struct sfi_scenario_load *l)
     for (uint32_t i = 0; i < scenario->fault_count; i++) {
         const struct sf_scenario_fault *fault = &scenario->faults[i];
         bool has_partition = fault->kind == SF_SCENARIO_UNAVAILABLE || fault->kind == SF_SCENARIO_LAG_UNKNOWN ||
-                             fault->kind == SF_SCENARIO_REVOKED;
+                             fault->kind == SF_SCENARIO_REVOKED || fault->kind == SF_SCENARIO_TRUNCATED;
         if (has_partition) check_partition(l, fault->topic, fault->partition, fault->place);
         if (fault->kind == SF_SCENARIO_ADDED &&
             fault->partition < scenario->topics[fault->topic].partition_count)

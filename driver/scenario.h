@@ -102,11 +102,12 @@ struct sf_scenario_point {
 
 enum sf_scenario_fault_kind {
     SF_SCENARIO_CRASH,         /* restart_after_ms, is_store_lost */
-    SF_SCENARIO_BROKER,        /* the answer to the producer's next request: is_answer_lost, is_committed */
+    SF_SCENARIO_BROKER,        /* the answer to the producer's next request: is_answer_lost, is_late, is_committed */
     SF_SCENARIO_UNAVAILABLE,   /* topic, partition: no leader */
     SF_SCENARIO_LAG_UNKNOWN,   /* topic, partition: fetches fail */
     SF_SCENARIO_ADDED,         /* topic, partition: made now */
     SF_SCENARIO_REVOKED,       /* topic, partition */
+    SF_SCENARIO_TRUNCATED,     /* topic, partition: what is in its log now is gone */
     SF_SCENARIO_CLOCK_JUMP,    /* jump_ms: the wall clock alone (T3) */
     SF_SCENARIO_TAKE_OVER,     /* a standby becomes the owner, the old instance goes on */
     SF_SCENARIO_METADATA_LOST, /* committed offsets lose their metadata (K7) */
@@ -124,7 +125,7 @@ struct sf_scenario_fault {
     int64_t until_ms;                /* SF_SCENARIO_UNUSED: it lasts, or has no duration */
     int64_t restart_after_ms;
     bool is_store_lost;
-    bool is_answer_lost, is_committed;
+    bool is_answer_lost, is_late, is_committed;
     uint32_t topic;
     uint32_t partition;
     int64_t jump_ms;

@@ -90,6 +90,7 @@ static void add_partitions(struct sfi_scenario_load *l, const struct sf_yaml_nod
         fault->kind = child->kind == SF_YAML_MAPPING ? SF_SCENARIO_LAG_UNKNOWN : SF_SCENARIO_UNAVAILABLE;
         if (sf_yaml_is(child, "added")) fault->kind = SF_SCENARIO_ADDED;
         if (sf_yaml_is(child, "revoked")) fault->kind = SF_SCENARIO_REVOKED;
+        if (sf_yaml_is(child, "truncated")) fault->kind = SF_SCENARIO_TRUNCATED;
         bool is_lasting = fault->kind == SF_SCENARIO_LAG_UNKNOWN || fault->kind == SF_SCENARIO_UNAVAILABLE;
         if (is_span && !is_lasting) SFI_REFUSE(l, child->place, "`", child->text, "` happens `at` an instant");
         if (!sfi_scenario_split(l, child->key->text, child->key->place, false, &fault->topic, &partition)) continue;
@@ -133,6 +134,7 @@ static void load_action(struct sfi_scenario_load *l, const struct sf_yaml_node *
     if (strcmp(key, "broker") == 0) {
         fault->kind = SF_SCENARIO_BROKER;
         fault->is_answer_lost = sf_yaml_is(sf_yaml_get(what, "answer"), "lost");
+        fault->is_late = sf_yaml_is(sf_yaml_get(what, "answer"), "late");
         fault->is_committed = sf_yaml_is(sf_yaml_get(what, "outcome"), "committed");
     }
     if (strcmp(key, "clock") == 0) {

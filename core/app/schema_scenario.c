@@ -77,14 +77,15 @@ static const struct sf_schema_key crash_keys[] = {
     {"store", &store_fate, 0, "its disk; kept"},
 };
 static const struct sf_schema crash = SFI_OBJECT(crash_keys);
-static const struct sf_schema broker_answer = SFI_WORDS({"lost", 0}, {"given", 0});
+static const struct sf_schema broker_answer = SFI_WORDS({"lost", 0}, {"given", 0}, {"late", 0});
 static const struct sf_schema broker_outcome = SFI_WORDS({"committed", 0}, {"aborted", 0});
 static const struct sf_schema_key broker_keys[] = {
-    {"answer", &broker_answer, SF_KEY_REQUIRED, "whether the producer hears of it"},
+    {"answer", &broker_answer, SF_KEY_REQUIRED, "what the producer hears of it; late: the request comes twice"},
     {"outcome", &broker_outcome, SF_KEY_REQUIRED, "what became of the transaction"},
 };
 static const struct sf_schema broker = SFI_OBJECT(broker_keys);
-static const struct sf_schema partition_word = SFI_WORDS({"unavailable", 0}, {"added", 0}, {"revoked", 0});
+static const struct sf_schema partition_word =
+    SFI_WORDS({"unavailable", 0}, {"added", 0}, {"revoked", 0}, {"truncated", 0});
 static const struct sf_schema unknown_word = SFI_WORDS({"unknown", 0});
 static const struct sf_schema_key lag_keys[] = {
     {"lag", &unknown_word, SF_KEY_REQUIRED, "fetches fail (D6)"},
