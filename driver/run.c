@@ -235,6 +235,7 @@ static void pass_stop_on(struct sfi_run *run)
         if (process->is_over || process->is_stopping || process->engine == NULL) continue;
         if (!is_ready_to_stop(run, process)) continue;
         process->is_stopping = true;
+        if (process == sfi_process_owner(run)) run->was_settled = is_settled(run);
         sf_engine_finish(process->engine);
     }
 }
@@ -340,7 +341,7 @@ static void play(struct sfi_run *run)
 static void judge(struct sfi_run *run)
 {
     struct sf_driver_end end = {.is_stopped = run->is_stopped && run->scenario->is_stopped,
-                                .is_settled = is_settled(run),
+                                .is_settled = run->is_stop_asked ? run->was_settled : is_settled(run),
                                 .is_cut = run->report->is_cut || run->is_halted};
     const struct sf_driver_checks_ops *checks = run->options->checks;
     if (!end.is_cut) {

@@ -91,6 +91,7 @@ struct sfi_run {
     bool is_halted;              /* something is broken, or the budget or --until is reached: go no further */
     bool is_stop_asked;
     bool is_stopped;             /* and done */
+    bool was_settled;         /* when the owner was asked to stop: all that came since is in its flush or unread */
     int64_t stop_asked_us;
 };
 
