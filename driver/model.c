@@ -12,7 +12,7 @@
 
 /* ---------------------------------------------------------------- life */
 
-static void compile(struct sfi_model_step *step, struct sf_alloc alloc)
+static void compile(struct sfi_model_step *step, bool is_packed, struct sf_alloc alloc)
 {
     const struct sf_step_spec *spec = step->spec;
     struct sf_expression_text texts[SF_EXPRESSION_ROOTS_MAX];
@@ -21,6 +21,7 @@ static void compile(struct sfi_model_step *step, struct sf_alloc alloc)
     if (spec->kind == SF_STEP_AGGREGATE) {
         sfi_model_aggregates_init(&step->aggregates, spec, alloc);
         sfi_model_windows_init(&step->windows, alloc, spec->aggregate_count);
+        step->windows.is_packed = is_packed;
         return;
     }
     if (spec->fields == NULL && spec->expression != NULL)
@@ -45,7 +46,7 @@ void sfi_model_init(struct sfi_model *model, const struct sf_topology *topology,
         step->spec = &topology->steps[i];
         step->plan = &plan->steps[i];
         step->floor = step->emitted = step->expiry = SF_TIME_UNSET;
-        compile(step, alloc);
+        compile(step, topology->settings.is_changelog_packed, alloc);
     }
 }
 

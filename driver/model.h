@@ -113,6 +113,7 @@ struct sfi_model_pane {
     bool is_compact;       /* verified; only what the changelog still holds of it is known */
     uint64_t left_count;   /* is_compact: rows that the changelog holds, and the sum of their key hashes */
     uint64_t left_sum;
+    uint32_t *left_groups; /* packed changelog: left_count by key group instead of left_sum */
     uint8_t *rows;         /* count x stride */
     uint32_t count;
     uint32_t capacity;
@@ -137,6 +138,7 @@ struct sfi_model_windows {
     uint32_t dirty_count;
     uint32_t dirty_capacity;
     uint64_t row_count;
+    bool is_packed;                /* the changelog's format (K5) */
 };
 
 void sfi_model_windows_init(struct sfi_model_windows *windows, struct sf_alloc alloc, uint32_t number_count);

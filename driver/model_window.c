@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/hash.h"
 #include "driver/model.h"
 
 #define KEY_CHUNK_BYTES 4096u
@@ -35,11 +36,17 @@ static void free_rows(struct sfi_model_windows *windows, struct sfi_model_pane *
     pane->count = pane->capacity = pane->index_capacity = 0;
 }
 
+static void free_pane(const struct sfi_model_windows *windows, struct sfi_model_pane *pane)
+{
+    sf_free(windows->alloc, pane->left_groups, SF_KEY_GROUPS * sizeof *pane->left_groups);
+    sf_free(windows->alloc, pane, sizeof *pane);
+}
+
 void sfi_model_windows_clear(struct sfi_model_windows *windows)
 {
     for (uint32_t i = 0; i < windows->count; i++) {
         free_rows(windows, windows->panes[i]);
-        sf_free(windows->alloc, windows->panes[i], sizeof *windows->panes[i]);
+        free_pane(windows, windows->panes[i]);
     }
     windows->count = 0;
     windows->dirty_count = 0;
@@ -216,11 +223,15 @@ void sfi_model_row_untouch(struct sfi_model_windows *windows, struct sfi_model_p
 
 static void compact(struct sfi_model_windows *windows, struct sfi_model_pane *pane)
 {
+    if (windows->is_packed) pane->left_groups = sf_calloc(windows->alloc, SF_KEY_GROUPS, sizeof *pane->left_groups);
     for (uint32_t i = 0; i < pane->count; i++) {
         const struct sfi_model_row *row = sfi_model_row_at(windows, pane, i);
         if (row->changelog == 0) continue;
         pane->left_count++;
-        pane->left_sum += row->hash;
+        if (windows->is_packed)
+            pane->left_groups[sf_key_group(row->hash)]++;
+        else
+            pane->left_sum += row->hash;
     }
     free_rows(windows, pane);
     pane->is_compact = true;
@@ -237,7 +248,7 @@ void sfi_model_windows_settle(struct sfi_model_windows *windows)
         struct sfi_model_pane *pane = windows->panes[i];
         if (pane->is_closed && !pane->is_compact) compact(windows, pane);
         if (pane->is_compact && pane->left_count == 0) {
-            sf_free(windows->alloc, pane, sizeof *pane);
+            free_pane(windows, pane);
             continue;
         }
         windows->panes[kept++] = pane;

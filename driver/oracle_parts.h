@@ -7,6 +7,7 @@
  *     oracle_lane.c     what lanes take and cross; barriers (X4, X11)
  *     oracle_txn.c      what producers write and coordinators decide (X12)
  *     oracle_commit.c   one committed epoch against the model (X5, X6, X7, X8, X15)
+ *     oracle_packed.c   packed changelog records, decoded (X9)
  *     oracle_state.c    changelogs, emit frontiers, expiry (X8, X9, X10)
  *     oracle_rows.c     rows for sinks: collected, compared (X6)
  *     oracle_least.c    at-least-once: no window's result is missing (X6)
@@ -241,11 +242,20 @@ struct sfi_oracle_rows {
     uint32_t *counts;
 };
 
+enum sfi_oracle_change_kind {
+    SFI_ORACLE_CHANGE_VALUE,
+    SFI_ORACLE_CHANGE_TOMBSTONE,
+    SFI_ORACLE_CHANGE_UNIT_CLEAR, /* packed: an image of the unit begins */
+    SFI_ORACLE_CHANGE_UNIT_GONE   /* packed: all its rows are */
+};
+
 struct sfi_oracle_change {
+    enum sfi_oracle_change_kind kind;
     uint32_t step;
+    uint32_t group;      /* packed: key group of the unit */
     int64_t start;
     uint64_t key_hash;
-    uint64_t value_hash; /* 0: a tombstone */
+    uint64_t value_hash; /* never 0 */
     struct sf_tp tp;     /* where it lies */
     int64_t offset;
 };
@@ -431,7 +441,19 @@ void sfi_oracle_offsets_check(struct sfi_oracle *oracle);
 /* Next record at or after `offset` that a read-committed reader gets, or the end of what it can get. */
 int64_t sfi_oracle_visible(struct sfi_oracle *oracle, struct sf_tp tp, int64_t offset);
 
+/* --- oracle_packed.c */
+
+/* One record of a packed changelog into changes. False: it is none. */
+bool sfi_oracle_packed_read(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn, uint32_t step, struct sf_tp tp,
+                            const struct sf_record *record);
+void sfi_oracle_change_add(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn,
+                           const struct sfi_oracle_change *change);
+
 /* --- oracle_state.c */
+
+/* Of the text of a changelog row. */
+uint64_t sfi_oracle_hash_numbers(struct sfi_oracle *oracle, const struct sfi_model_aggregates *aggregates,
+                                 int64_t ts_ms, const struct sfi_model_number *numbers);
 
 void sfi_oracle_state_check(struct sfi_oracle *oracle, uint64_t epoch, struct sfi_oracle_txn *txn);
 void sfi_oracle_frontiers_check(struct sfi_oracle *oracle, uint64_t epoch, struct sfi_oracle_txn *txn);

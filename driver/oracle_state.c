@@ -90,18 +90,24 @@ void sfi_oracle_frontiers_check(struct sfi_oracle *oracle, uint64_t epoch, struc
 
 /* ---------------------------------------------------------------- changelog rows */
 
-static uint64_t hash_of_row(struct sfi_oracle *oracle, const struct sfi_model_step *step, struct sfi_model_row *row)
+uint64_t sfi_oracle_hash_numbers(struct sfi_oracle *oracle, const struct sfi_model_aggregates *aggregates,
+                                 int64_t ts_ms, const struct sfi_model_number *numbers)
 {
     char text[ROW_TEXT_BYTES];
     char *buf = text;
-    size_t len = sfi_model_row_text(&step->aggregates, row->ts_ms, sfi_model_row_numbers(row), text, sizeof text);
+    size_t len = sfi_model_row_text(aggregates, ts_ms, numbers, text, sizeof text);
     if (len > sizeof text) {
         buf = sf_malloc(oracle->alloc, len);
-        (void)sfi_model_row_text(&step->aggregates, row->ts_ms, sfi_model_row_numbers(row), buf, len);
+        (void)sfi_model_row_text(aggregates, ts_ms, numbers, buf, len);
     }
     uint64_t hash = sf_hash64(buf, len);
     if (buf != text) sf_free(oracle->alloc, buf, len);
     return hash != 0 ? hash : 1;
+}
+
+static uint64_t hash_of_row(struct sfi_oracle *oracle, const struct sfi_model_step *step, struct sfi_model_row *row)
+{
+    return sfi_oracle_hash_numbers(oracle, &step->aggregates, row->ts_ms, sfi_model_row_numbers(row));
 }
 
 static bool is_expired(const struct sfi_model_step *step, int64_t start)
@@ -128,7 +134,9 @@ static void add_actual(struct sfi_oracle *oracle, const struct sfi_oracle_txn *t
         struct sf_sim_kafka_entry entry;
         int64_t offset = change->offset;
         bool is_there = sf_sim_kafka_log_next(oracle->world.broker, change->tp, &offset, &entry);
-        if (is_there && entry.record != NULL && entry.record->value.data != NULL)
+        if (oracle->world.topology->settings.is_changelog_packed)
+            sf_text_add(text, "another value, packed");
+        else if (is_there && entry.record != NULL && entry.record->value.data != NULL)
             add_row(text, entry.record->value.data, entry.record->value.len);
         else
             sf_text_add(text, "a tombstone");
@@ -186,11 +194,6 @@ static void take_value(struct sfi_oracle *oracle, const struct sfi_oracle_txn *t
 static void take_tombstone(struct sfi_oracle *oracle, const struct sfi_oracle_change *change)
 {
     struct sfi_model_step *step = &oracle->model.steps[change->step];
-    if (!is_expired(step, change->start)) {
-        say_step(oracle, "X10", change->step, "a window's row goes when its start + retention is reached (K6); clock",
-                 sf_time_add(change->start, step->spec->store.retention_ms), step->expiry);
-        return;
-    }
     struct sfi_model_pane *pane = sfi_model_pane_find(&step->windows, change->start);
     if (pane == NULL) return;
     if (pane->is_compact) {
@@ -201,6 +204,55 @@ static void take_tombstone(struct sfi_oracle *oracle, const struct sfi_oracle_ch
     }
     struct sfi_model_row *row = sfi_model_row_by_hash(&step->windows, pane, change->key_hash);
     if (row != NULL) row->changelog = 0;
+}
+
+/* All rows of a packed unit go; those of its image, if one begins, follow. */
+static void take_unit(struct sfi_oracle *oracle, const struct sfi_oracle_change *change)
+{
+    struct sfi_model_step *step = &oracle->model.steps[change->step];
+    struct sfi_model_pane *pane = sfi_model_pane_find(&step->windows, change->start);
+    if (pane == NULL) return;
+    if (pane->is_compact) {
+        pane->left_count -= pane->left_groups[change->group];
+        pane->left_groups[change->group] = 0;
+        return;
+    }
+    for (uint32_t i = 0; i < pane->count; i++) {
+        struct sfi_model_row *row = sfi_model_row_at(&step->windows, pane, i);
+        if (sf_key_group(row->hash) == change->group) row->changelog = 0;
+    }
+}
+
+/* An image holds every row of its unit. */
+static void check_image(struct sfi_oracle *oracle, const struct sfi_oracle_txn *txn,
+                        const struct sfi_oracle_change *change)
+{
+    struct sfi_model_step *step = &oracle->model.steps[change->step];
+    struct sfi_model_pane *pane = sfi_model_pane_find(&step->windows, change->start);
+    if (pane == NULL || pane->is_compact || is_expired(step, change->start)) return;
+    for (uint32_t i = 0; i < pane->count && !oracle->is_broken; i++) {
+        struct sfi_model_row *row = sfi_model_row_at(&step->windows, pane, i);
+        if (sf_key_group(row->hash) == change->group && row->changelog == 0)
+            say_row(oracle, txn, change->step, pane, row);
+    }
+}
+
+static void take_change(struct sfi_oracle *oracle, const struct sfi_oracle_txn *txn,
+                        const struct sfi_oracle_change *change)
+{
+    const struct sfi_model_step *step = &oracle->model.steps[change->step];
+    bool is_end = change->kind == SFI_ORACLE_CHANGE_TOMBSTONE || change->kind == SFI_ORACLE_CHANGE_UNIT_GONE;
+    if (is_end && !is_expired(step, change->start)) {
+        say_step(oracle, "X10", change->step, "a window's row goes when its start + retention is reached (K6); clock",
+                 sf_time_add(change->start, step->spec->store.retention_ms), step->expiry);
+        return;
+    }
+    switch (change->kind) {
+    case SFI_ORACLE_CHANGE_VALUE: take_value(oracle, txn, change); break;
+    case SFI_ORACLE_CHANGE_TOMBSTONE: take_tombstone(oracle, change); break;
+    case SFI_ORACLE_CHANGE_UNIT_CLEAR:
+    case SFI_ORACLE_CHANGE_UNIT_GONE: take_unit(oracle, change); break;
+    }
 }
 
 static void check_dirty(struct sfi_oracle *oracle, const struct sfi_oracle_txn *txn, uint32_t index)
@@ -235,13 +287,10 @@ void sfi_oracle_state_check(struct sfi_oracle *oracle, uint64_t epoch, struct sf
 {
     const struct sf_settings *settings = &oracle->world.topology->settings;
     (void)epoch;
-    if (!settings->is_changelog_enabled || settings->is_changelog_packed) return;
-    for (uint32_t i = 0; i < txn->change_count && !oracle->is_broken; i++) {
-        if (txn->changes[i].value_hash != 0)
-            take_value(oracle, txn, &txn->changes[i]);
-        else
-            take_tombstone(oracle, &txn->changes[i]);
-    }
+    if (!settings->is_changelog_enabled) return;
+    for (uint32_t i = 0; i < txn->change_count && !oracle->is_broken; i++) take_change(oracle, txn, &txn->changes[i]);
+    for (uint32_t i = 0; i < txn->change_count && !oracle->is_broken; i++)
+        if (txn->changes[i].kind == SFI_ORACLE_CHANGE_UNIT_CLEAR) check_image(oracle, txn, &txn->changes[i]);
     for (uint32_t i = 0; i < oracle->world.topology->step_count && !oracle->is_broken; i++) {
         if (oracle->world.topology->steps[i].kind != SF_STEP_AGGREGATE) continue;
         check_dirty(oracle, txn, i);

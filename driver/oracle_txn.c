@@ -120,6 +120,19 @@ static void say_topic(struct sfi_oracle *oracle, const char *rule, struct sf_tp 
     sfi_oracle_say(oracle, rule, subject, expected, actual);
 }
 
+void sfi_oracle_change_add(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn,
+                           const struct sfi_oracle_change *change)
+{
+    if (txn->change_count == txn->change_capacity) {
+        uint32_t capacity = txn->change_capacity == 0 ? 256 : txn->change_capacity * 2;
+        size_t item = sizeof *txn->changes;
+        txn->changes = sf_regrow(oracle->alloc, txn->changes, txn->change_capacity * item, txn->change_count * item,
+                                 capacity * item);
+        txn->change_capacity = capacity;
+    }
+    txn->changes[txn->change_count++] = *change;
+}
+
 static void add_change(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn, const struct sfi_oracle_topic *topic,
                        struct sf_tp tp, const struct sf_record *record)
 {
@@ -136,21 +149,25 @@ static void add_change(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn, co
     }
     if (tp.partition != sf_partition_of_key(record->key.data, key_len, topic->partition_count))
         say_topic(oracle, "X9", tp, "a row in the partition of its record key (K13)", "another partition");
-    if (txn->change_count == txn->change_capacity) {
-        uint32_t capacity = txn->change_capacity == 0 ? 256 : txn->change_capacity * 2;
-        size_t item = sizeof *txn->changes;
-        txn->changes = sf_regrow(oracle->alloc, txn->changes, txn->change_capacity * item, txn->change_count * item,
-                                 capacity * item);
-        txn->change_capacity = capacity;
-    }
-    uint64_t value_hash = record->value.data != NULL ? sf_hash64(record->value.data, record->value.len) : 0;
-    if (record->value.data != NULL && value_hash == 0) value_hash = 1;
-    txn->changes[txn->change_count++] = (struct sfi_oracle_change){.step = topic->index,
-                                                                   .start = (int64_t)start,
-                                                                   .key_hash = sf_hash64(record->key.data, key_len),
-                                                                   .value_hash = value_hash,
-                                                                   .tp = tp,
-                                                                   .offset = record->offset};
+    uint64_t value_hash = record->value.data != NULL ? sf_hash64(record->value.data, record->value.len) : 1;
+    struct sfi_oracle_change change = {
+        .kind = record->value.data != NULL ? SFI_ORACLE_CHANGE_VALUE : SFI_ORACLE_CHANGE_TOMBSTONE,
+        .step = topic->index,
+        .start = (int64_t)start,
+        .key_hash = sf_hash64(record->key.data, key_len),
+        .value_hash = value_hash != 0 ? value_hash : 1,
+        .tp = tp,
+        .offset = record->offset};
+    sfi_oracle_change_add(oracle, txn, &change);
+}
+
+static void add_packed(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn, const struct sfi_oracle_topic *topic,
+                       struct sf_tp tp, const struct sf_record *record)
+{
+    if (!sfi_oracle_packed_read(oracle, txn, topic->index, tp, record))
+        say_topic(oracle, "X9", tp, "a packed record (K5)", "something else");
+    else if (tp.partition != (int32_t)(sf_get_be16(record->key.data + 10) % (uint32_t)topic->partition_count))
+        say_topic(oracle, "X9", tp, "a packed record in the partition of its key group (K13)", "another partition");
 }
 
 static void add_raise(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn, const struct sfi_oracle_topic *topic,
@@ -208,7 +225,10 @@ void sfi_oracle_appended(void *ctx, struct sf_tp tp, const struct sf_record *rec
         switch (topic->kind) {
         case SFI_ORACLE_TOPIC_SINK: add_row(oracle, txn, topic, tp, &records[i]); break;
         case SFI_ORACLE_TOPIC_CHANGELOG:
-            if (!oracle->world.topology->settings.is_changelog_packed) add_change(oracle, txn, topic, tp, &records[i]);
+            if (oracle->world.topology->settings.is_changelog_packed)
+                add_packed(oracle, txn, topic, tp, &records[i]);
+            else
+                add_change(oracle, txn, topic, tp, &records[i]);
             break;
         case SFI_ORACLE_TOPIC_FRONTIER: add_raise(oracle, txn, topic, tp, &records[i]); break;
         case SFI_ORACLE_TOPIC_STAMPS: add_stamp(oracle, txn, &records[i]); break;

@@ -286,6 +286,47 @@ static const char two_sub_app[] =
     "sinks:\n"
     "  - {from: counts, topic: out, value: json}\n";
 
+/* Keys of a topic's partition 0 whose newest record has a value. */
+static uint32_t count_live(struct engine_world *w, const char *topic)
+{
+    struct sf_tp tp = {.topic = sf_sim_kafka_topic(w->broker, topic), .partition = 0};
+    struct sf_sim_kafka_compaction how = {.is_tombstones_dropped = true};
+    sf_sim_kafka_compact(w->broker, tp, &how);
+    return count_rows(w, topic);
+}
+
+/* What a packed unit has in the log is known after a restart, too: it goes with its window (K6). */
+static void packed_units_leave_the_changelog_after_a_restart_k6(void **state)
+{
+    (void)state;
+    char app[1024];
+    snprintf(app, sizeof app, "%s", count_app);
+    char *at = strstr(app, "stoatflow: {");
+    snprintf(at, sizeof app - (size_t)(at - app), "%s%s", "stoatflow: {changelog.format: packed, ",
+             strstr(count_app, "stoatflow: {") + strlen("stoatflow: {"));
+    struct engine_world w;
+    engine_world_init(&w, app, 1, 1, 0);
+    engine_world_append(&w, 0, "a", 5, "1");
+    engine_world_append(&w, 0, "b", 7, "1");
+    for (int64_t n = 1; n <= 3; n++) {
+        engine_world_at(&w, 9000 * n);
+        engine_world_barrier(&w);
+        engine_world_append(&w, 0, "c", 8, "1");
+    }
+    engine_world_at(&w, 60000); /* a local store would have been written by now */
+    engine_world_crash(&w);
+    engine_world_start(&w);
+    engine_world_append(&w, 0, "a", 8, "1");
+    engine_world_at(&w, 60001);
+    engine_world_barrier(&w);
+    engine_world_append(&w, 0, "z", 30, "1");
+    engine_world_at(&w, 60003);
+    for (int barrier = 0; barrier < 3; barrier++) engine_world_barrier(&w);
+    CHECK_EQ(count_live(&w, "counts-counts-changelog"), 1); /* z */
+    CHECK(strstr(engine_world_output(&w), "a {\"window\":{\"start\":0,\"end\":10},\"n\":2} @8\n") != NULL);
+    engine_world_deinit(&w);
+}
+
 static void a_key_change_crosses_lanes_and_barriers_stay_aligned_l3_b5(void **state)
 {
     (void)state;
@@ -444,6 +485,7 @@ int main(void)
         cmocka_unit_test(a_former_owner_stops_fenced_and_writes_nothing_more_b14),
         cmocka_unit_test(a_store_that_another_process_holds_is_done_without),
         cmocka_unit_test(rows_come_from_the_local_store_and_the_rest_from_the_changelog_k4),
+        cmocka_unit_test(packed_units_leave_the_changelog_after_a_restart_k6),
         cmocka_unit_test(a_key_change_crosses_lanes_and_barriers_stay_aligned_l3_b5),
         cmocka_unit_test(internal_topics_that_lose_nothing_are_warned_of_and_others_refused_k11),
         cmocka_unit_test(an_application_that_was_moved_sends_nothing_restored_again_s3),
