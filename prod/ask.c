@@ -55,12 +55,12 @@ enum sf_status sf_prod_ask_topic(struct sf_prod_ask *ask, uint32_t topic, int64_
     return SF_OK;
 }
 
-enum sf_status sf_prod_ask_ends(struct sf_prod_ask *ask, const struct sf_tp *tps, uint32_t count, int64_t timeout_ms,
-                                int64_t *ends_out)
+enum sf_status sf_prod_ask_ends(struct sf_prod_ask *ask, enum sf_log_end which, const struct sf_tp *tps,
+                                uint32_t count, int64_t timeout_ms, int64_t *ends_out)
 {
     struct sf_admin_event event;
     if (count == 0) return SF_OK;
-    sf_admin_ends(ask->admin, ask->tag++, SF_LOG_STABLE_END, tps, count);
+    sf_admin_ends(ask->admin, ask->tag++, which, tps, count);
     enum sf_status status = wait(ask, timeout_ms, &event);
     if (status != SF_OK) return status;
     assert(event.answer_count == count);

@@ -37,8 +37,8 @@ void sf_prod_ask_close(struct sf_prod_ask *ask);
 SF_MUST_USE enum sf_status sf_prod_ask_topic(struct sf_prod_ask *ask, uint32_t topic, int64_t timeout_ms,
                                              struct sf_prod_topic *topic_out);
 
-/* The ends that a read-committed reader sees, by the partitions asked for. Errors as above. */
-SF_MUST_USE enum sf_status sf_prod_ask_ends(struct sf_prod_ask *ask, const struct sf_tp *tps, uint32_t count,
-                                            int64_t timeout_ms, int64_t *ends_out);
+/* Where the logs of these partitions begin or end. Errors as above. */
+SF_MUST_USE enum sf_status sf_prod_ask_ends(struct sf_prod_ask *ask, enum sf_log_end which, const struct sf_tp *tps,
+                                            uint32_t count, int64_t timeout_ms, int64_t *ends_out);
 
 #endif

@@ -130,7 +130,7 @@ static enum sf_status list_sources(struct run *run, struct sf_prod_ask *ask)
             run->tps[run->end_count++] = (struct sf_tp){.topic = number, .partition = p};
     }
     run->ends = sf_calloc(run->alloc, run->end_count + 1, sizeof *run->ends);
-    return sf_prod_ask_ends(ask, run->tps, run->end_count, SF_PROD_ASK_FOREVER, run->ends);
+    return sf_prod_ask_ends(ask, SF_LOG_STABLE_END, run->tps, run->end_count, SF_PROD_ASK_FOREVER, run->ends);
 }
 
 static enum sf_prod_exit give_up(struct run *run, const struct sf_error *error)

@@ -163,7 +163,8 @@ static enum sf_status list(struct sf_prod_printer *printer, struct sf_prod_ask *
     }
     printer->positions = sf_calloc(alloc, printer->count, sizeof *printer->positions);
     printer->ends = sf_calloc(alloc, printer->count, sizeof *printer->ends);
-    return sf_prod_ask_ends(ask, printer->tps, printer->count, SF_PROD_ASK_FOREVER, printer->positions);
+    return sf_prod_ask_ends(ask, SF_LOG_STABLE_END, printer->tps, printer->count, SF_PROD_ASK_FOREVER,
+                            printer->positions);
 }
 
 static enum sf_status open_consumer(struct sf_prod_printer *printer, struct sf_error *error)
@@ -226,7 +227,9 @@ void sf_prod_printer_finish(struct sf_prod_printer *printer)
     if (!printer->has_thread) return;
     enum sf_status status = sf_prod_ask_open(&ask, printer->config.kafka, &error);
     if (status == SF_OK) {
-        status = sf_prod_ask_ends(&ask, printer->tps, printer->count, FINISH_MS, printer->ends);
+        /* not the stable end: a commit is answered before its markers are in the partitions, and until then the stable
+         * end stands in front of the last results */
+        status = sf_prod_ask_ends(&ask, SF_LOG_END, printer->tps, printer->count, FINISH_MS, printer->ends);
         sf_prod_ask_close(&ask);
     }
     if (status != SF_OK)
