@@ -46,6 +46,8 @@ static void on_watermark(void *ctx, int64_t value, enum sf_watermark_why why)
     if (instance->is_watermark_open) {
         instance->is_watermark_open = false;
         instance->watermark = value;
+        instance->time.has_emitted = true;
+        instance->time.emitted_us = instance->oracle->world.world->mono_us;
         sfi_oracle_time_resumed(instance);
         return;
     }
@@ -214,6 +216,7 @@ static void oracle_finish(void *state, const struct sf_driver_end *end)
     if (end->is_stopped && oracle->is_exactly_once && has_settled) sfi_oracle_offsets_check(oracle);
     if (end->is_stopped && end->is_settled) sfi_oracle_least_check(oracle);
     if (end->is_stopped && end->is_settled && oracle->commit_count > 0) check_all_read(oracle);
+    if (end->is_stopped && end->is_settled) sfi_oracle_loose_check(oracle);
 }
 
 /* ---------------------------------------------------------------- life */
@@ -295,6 +298,7 @@ static void oracle_close(void *state)
         free_instance(oracle, instance);
     }
     sfi_oracle_txns_free(oracle);
+    sfi_oracle_loose_deinit(oracle);
     sfi_oracle_rows_deinit(oracle, &oracle->expected);
     sfi_oracle_least_deinit(oracle);
     sfi_model_deinit(&oracle->model);

@@ -148,6 +148,47 @@ static void rows_of_a_key_in_another_order_are_found_x6(void **state)
     oracle_world_deinit(&w);
 }
 
+static const char at_least_once[] = "application: {id: app, guarantee: at-least-once}\n"
+                                    "sources:\n"
+                                    IN
+                                    "streams:\n"
+                                    "  - {name: counts, from: in, window: {tumbling: 10ms},\n"
+                                    "     aggregate: {n: count}, emit: on-window-close}\n"
+                                    "sinks:\n"
+                                    "  - {from: counts, topic: out, value: json}\n";
+
+/* A crash in between: rows may come twice, and none may be missing. */
+static void run_at_least_once(enum oracle_lie lie, uint32_t at, const char *rule)
+{
+    struct oracle_world w;
+    oracle_world_init(&w, at_least_once, 1, 1);
+    oracle_world_append(&w, 0, "a", 1, "1");
+    oracle_world_append(&w, 0, "a", 15, "1");
+    oracle_world_barrier(&w);
+    oracle_world_crash(&w);
+    oracle_world_at(&w, 20000);
+    oracle_world_start(&w, SF_DRIVER_START_AFTER_CRASH);
+    w.lie = lie;
+    w.lie_at = at;
+    oracle_world_append(&w, 0, "b", 27, "1");
+    oracle_world_append(&w, 0, "b", 39, "1");
+    for (int n = 0; n < 4; n++) oracle_world_barrier(&w);
+    oracle_world_stop(&w);
+    oracle_world_finish(&w);
+    oracle_world_check(&w, rule);
+    oracle_world_deinit(&w);
+}
+
+static void at_least_once_nothing_is_missing_x6(void **state)
+{
+    (void)state;
+    run_at_least_once(LIE_NONE, 0, "");
+    run_at_least_once(LIE_ROW_TWICE, 1, "");
+    run_at_least_once(LIE_ROW_LOST, 1, "X6");
+    run(at_least_once, 1, LIE_NONE, 0, "");
+    run(at_least_once, 1, LIE_ROW_TWICE, 1, "X6"); /* nothing has gone wrong that would allow it */
+}
+
 static void changelogs_that_differ_are_found_x9_x10(void **state)
 {
     (void)state;
@@ -155,6 +196,24 @@ static void changelogs_that_differ_are_found_x9_x10(void **state)
     run(finals, 1, LIE_CHANGE_LOST, 1, "X9");
     run(finals, 1, LIE_CHANGE_GONE, 1, "X10");
     run(finals, 1, LIE_TOMBSTONE_LOST, 1, "X10");
+}
+
+static void packed_changelogs_that_differ_are_found_x9_x10(void **state)
+{
+    (void)state;
+    static const char packed[] = "application: {id: app}\n"
+                                 "stoatflow: {changelog.format: packed}\n"
+                                 "sources:\n"
+                                 IN
+                                 "streams:\n"
+                                 "  - {name: counts, from: in, window: {tumbling: 10ms, grace: 5ms},\n"
+                                 "     aggregate: {n: count, total: sum($.v)}, emit: on-window-close}\n"
+                                 "sinks:\n"
+                                 "  - {from: counts, topic: out, value: json}\n";
+    run(packed, 1, LIE_NONE, 0, "");
+    run(packed, 1, LIE_CHANGE_VALUE, 1, "X9");
+    run(packed, 1, LIE_CHANGE_LOST, 1, "X9");
+    run(packed, 1, LIE_TOMBSTONE_LOST, 2, "X10"); /* the unit's last null */
 }
 
 static void cuts_that_differ_are_found_x8(void **state)
@@ -291,7 +350,9 @@ int main(void)
         cmocka_unit_test(nothing_is_found_after_a_crash_at_any_point),
         cmocka_unit_test(rows_that_differ_are_found_x6),
         cmocka_unit_test(rows_of_a_key_in_another_order_are_found_x6),
+        cmocka_unit_test(at_least_once_nothing_is_missing_x6),
         cmocka_unit_test(changelogs_that_differ_are_found_x9_x10),
+        cmocka_unit_test(packed_changelogs_that_differ_are_found_x9_x10),
         cmocka_unit_test(cuts_that_differ_are_found_x8),
         cmocka_unit_test(epochs_that_do_not_meet_are_found_x15),
         cmocka_unit_test(a_former_owner_that_commits_is_found_x12),
