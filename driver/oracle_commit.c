@@ -47,12 +47,10 @@ static void feed(struct sfi_oracle *oracle, const struct sfi_oracle_epoch *epoch
 }
 
 /* At-least-once: they have come. */
-static void take_offsets(struct sfi_oracle *oracle, struct sfi_oracle_instance *instance,
-                         const struct sfi_oracle_epoch *epoch)
+static void take_offsets(struct sfi_oracle *oracle, const struct sfi_oracle_epoch *epoch)
 {
     for (uint32_t i = 0; i < epoch->offset_count; i++) {
-        uint32_t p;
-        struct sfi_oracle_partition *partition = sfi_oracle_partition_get(instance, epoch->offsets[i].tp, &p);
+        struct sfi_oracle_partition *partition = sfi_oracle_partition_of(oracle, epoch->offsets[i].tp);
         if (partition == NULL) continue;
         int64_t least = partition->is_moved ? partition->last + 1 : partition->committed;
         if (epoch->offsets[i].offset < least)
@@ -155,7 +153,7 @@ void sfi_oracle_commit(struct sfi_oracle *oracle, struct sfi_oracle_instance *in
     if (oracle->is_exactly_once)
         owe(oracle, txn->serial);
     else
-        take_offsets(oracle, instance, epoch);
+        take_offsets(oracle, epoch);
     sfi_model_settle(&oracle->model);
     oracle->last = instance;
     oracle->last_run = epoch->run;

@@ -153,12 +153,18 @@ static void check_counts(struct sfi_oracle *oracle, const struct sf_cut *cut, co
     }
 }
 
-static void keep_offsets(struct sfi_oracle *oracle, struct sfi_oracle_epoch *epoch, const struct sf_cut *cut)
+/* With the broker's numbers of topics: they may commit when the process and its names are gone. */
+static void keep_offsets(struct sfi_oracle_instance *instance, struct sfi_oracle_epoch *epoch, const struct sf_cut *cut)
 {
+    struct sfi_oracle *oracle = instance->oracle;
     epoch->offset_count = cut->offset_count;
     epoch->offsets =
         cut->offset_count > 0 ? sf_malloc(oracle->alloc, cut->offset_count * sizeof *epoch->offsets) : NULL;
-    for (uint32_t i = 0; i < cut->offset_count; i++) epoch->offsets[i] = cut->offsets[i];
+    for (uint32_t i = 0; i < cut->offset_count; i++) {
+        epoch->offsets[i] = cut->offsets[i];
+        epoch->offsets[i].tp.topic = sf_sim_kafka_topic(
+            oracle->world.broker, sf_kafka_topic_name(instance->info.kafka, cut->offsets[i].tp.topic));
+    }
 }
 
 void sfi_oracle_fixed(void *ctx, const struct sf_cut *cut)
@@ -189,7 +195,7 @@ void sfi_oracle_fixed(void *ctx, const struct sf_cut *cut)
     epoch->is_flush = cut->is_flush;
     epoch->stamp = cut->stamp;
     epoch->fixed_us = now_us;
-    if (!oracle->is_exactly_once && epoch->offsets == NULL) keep_offsets(oracle, epoch, cut);
+    if (!oracle->is_exactly_once && epoch->offsets == NULL) keep_offsets(instance, epoch, cut);
     instance->fixed = cut->epoch;
     instance->fixed_us = now_us;
 }

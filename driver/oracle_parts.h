@@ -435,6 +435,8 @@ void sfi_oracle_appended(void *ctx, struct sf_tp tp, const struct sf_record *rec
                          uint64_t producer_id, int32_t producer_epoch, uint64_t txn_serial);
 void sfi_oracle_decided(void *ctx, const char *transactional_id, uint64_t producer_id, int32_t producer_epoch,
                         uint64_t txn_serial, bool is_commit);
+/* By the broker's number of its topic; NULL: of no source, or never assigned. */
+struct sfi_oracle_partition *sfi_oracle_partition_of(struct sfi_oracle *oracle, struct sf_tp tp);
 void sfi_oracle_offset_committed(void *ctx, const char *group, struct sf_tp tp, int64_t offset,
                                  struct sf_slice metadata, uint64_t txn_serial);
 struct sfi_oracle_txn *sfi_oracle_txn_get(struct sfi_oracle *oracle, uint64_t serial);

@@ -274,21 +274,8 @@ static void settle(struct sfi_oracle_instance *instance)
     }
 }
 
-static void check_reached(struct sfi_oracle_instance *instance)
-{
-    struct sfi_oracle_time *time = &instance->time;
-    int64_t interval_us = instance->oracle->world.topology->settings.auto_interval_ms * 1000;
-    bool is_open;
-    int64_t expected = minimum(instance, time->reached, true, &is_open);
-    if (is_open) return;
-    time->reached = sf_time_max(time->reached, expected);
-    time->reached_hi = sf_time_max(time->reached_hi, time->reached);
-    bool is_due = !time->has_emitted || time->now_us - time->emitted_us >= interval_us;
-    if (is_due && time->reached != instance->watermark)
-        say(instance, "global watermark after a poll (G2a, X3)", time->reached, instance->watermark);
-}
-
-/* The largest minimum that may have been reached in a step that was cut. */
+/* The largest minimum that may have been reached where it is not certain: in a step that was cut, or by a partition whose
+ * silence may or may not have lasted long enough. */
 static void open_up(struct sfi_oracle_instance *instance)
 {
     struct sfi_oracle_time *time = &instance->time;
@@ -307,6 +294,23 @@ static void open_up(struct sfi_oracle_instance *instance)
         }
     }
     time->reached_hi = sf_time_max(time->reached_hi, has_forced ? forced : free);
+}
+
+static void check_reached(struct sfi_oracle_instance *instance)
+{
+    struct sfi_oracle_time *time = &instance->time;
+    int64_t interval_us = instance->oracle->world.topology->settings.auto_interval_ms * 1000;
+    bool is_open;
+    int64_t expected = minimum(instance, time->reached, true, &is_open);
+    if (is_open) {
+        open_up(instance);
+        return;
+    }
+    time->reached = sf_time_max(time->reached, expected);
+    time->reached_hi = sf_time_max(time->reached_hi, time->reached);
+    bool is_due = !time->has_emitted || time->now_us - time->emitted_us >= interval_us;
+    if (is_due && time->reached != instance->watermark)
+        say(instance, "global watermark after a poll (G2a, X3)", time->reached, instance->watermark);
 }
 
 /* It joins the minimum with its first step (G4), told a little earlier. */

@@ -332,7 +332,7 @@ static bool read_metadata(struct sf_slice metadata, int64_t *time_out)
     return true;
 }
 
-static struct sfi_oracle_partition *partition_of(struct sfi_oracle *oracle, struct sf_tp tp)
+struct sfi_oracle_partition *sfi_oracle_partition_of(struct sfi_oracle *oracle, struct sf_tp tp)
 {
     for (uint32_t i = 0; i < oracle->partition_count; i++)
         if (oracle->partitions[i].tp.topic == tp.topic && oracle->partitions[i].tp.partition == tp.partition)
@@ -358,12 +358,6 @@ static void check_offset(struct sfi_oracle *oracle, struct sfi_oracle_partition 
     partition->has_committed = true;
 }
 
-static struct sf_tp tp_of(const struct sfi_oracle_instance *instance, const struct sf_cut_offset *offset)
-{
-    const char *name = sf_kafka_topic_name(instance->info.kafka, offset->tp.topic);
-    return (struct sf_tp){sf_sim_kafka_topic(instance->oracle->world.broker, name), offset->tp.partition};
-}
-
 /* At-least-once: an epoch is committed when all offsets of its cut are. */
 static void commit_by_offsets(struct sfi_oracle *oracle)
 {
@@ -372,7 +366,7 @@ static void commit_by_offsets(struct sfi_oracle *oracle)
     const char *group = oracle->world.topology->application_id;
     if (epoch == NULL || !epoch->is_fixed) return;
     for (uint32_t i = 0; i < epoch->offset_count; i++) {
-        struct sf_tp tp = tp_of(instance, &epoch->offsets[i]);
+        struct sf_tp tp = epoch->offsets[i].tp;
         if (sf_sim_kafka_committed(oracle->world.broker, group, tp).offset != epoch->offsets[i].offset) return;
     }
     struct sfi_oracle_txn *txn = sfi_oracle_txn_get(oracle, 0);
@@ -385,7 +379,7 @@ void sfi_oracle_offset_committed(void *ctx, const char *group, struct sf_tp tp, 
 {
     struct sfi_oracle *oracle = ctx;
     if (oracle->is_broken || strcmp(group, oracle->world.topology->application_id) != 0) return;
-    struct sfi_oracle_partition *partition = partition_of(oracle, tp);
+    struct sfi_oracle_partition *partition = sfi_oracle_partition_of(oracle, tp);
     if (partition == NULL) return;
     if (!oracle->is_exactly_once) {
         commit_by_offsets(oracle);
