@@ -274,8 +274,8 @@ static void settle(struct sfi_oracle_instance *instance)
     }
 }
 
-/* The largest minimum that may have been reached where it is not certain: in a step that was cut, or by a partition whose
- * silence may or may not have lasted long enough. */
+/* The largest minimum that may have been reached where it is not certain: in a step that was cut, or beside a partition
+ * whose silence may or may not have lasted long enough. */
 static void open_up(struct sfi_oracle_instance *instance)
 {
     struct sfi_oracle_time *time = &instance->time;
