@@ -181,8 +181,8 @@ void call_once(once_flag *flag, void (*run)(void))
 
 /*
  * The two libraries are not instrumented: what their threads hand to each other by atomics of their own looks like a
- * race wherever they free, compare or destroy by functions that the sanitizer does intercept. A report counts as theirs if a
- * frame of theirs stands in it; races between our own threads have none.
+ * race wherever they free, compare or destroy by functions that the sanitizer does intercept.
+ * A report counts as theirs if a frame of theirs stands in it; races between our own threads have none.
  */
 const char *__tsan_default_suppressions(void);
 
