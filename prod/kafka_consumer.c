@@ -269,6 +269,12 @@ static struct sf_member_token consumer_token(void *self)
     return (struct sf_member_token){0};
 }
 
+static void consumer_confirm(void *self)
+{
+    (void)self;
+    assert(false && "confirm is for members");
+}
+
 static void consumer_yield(void *self)
 {
     (void)self;
@@ -539,6 +545,7 @@ static const struct sf_consumer_ops consumer_ops = {.add = consumer_add,
                                                     .poll = consumer_poll,
                                                     .release = consumer_release,
                                                     .token = consumer_token,
+                                                    .confirm = consumer_confirm,
                                                     .yield = consumer_yield,
                                                     .close = consumer_close};
 

@@ -14,6 +14,10 @@
  *
  * Rebalance callbacks run inside poll, on the task's thread; after close on the helper's, which leaves the group.
  *
+ * Confirming is a description of the group, read from its coordinator until that names this member, with all that it
+ * was granted. Not an offset commit, which would show the same: the library takes the answer
+ * "old generation", which says that somebody is just joining, for the loss of everything.
+ *
  * The library (until 2.3) ends the process when a cooperative consumer is destroyed between the answer to its join and
  * its first assignment. So the helper first waits for that assignment; a member that has been let into the group and
  * does not get one in time is cut off and left alone, never destroyed: its session at the broker runs out by itself.
@@ -27,6 +31,8 @@
 #define EVENTS_MAX 64u /* not yet polled; a rebalance makes one or two, and poll empties before it asks for more */
 #define CALLS_MAX 16u  /* into the library, per poll */
 #define SETTLE_MS 3000 /* for the first assignment of a member that is closing */
+#define CONFIRM_MS 5000 /* for one description of the group; then another is asked for */
+#define CONFIRM_AGAIN_MS 100
 
 struct member_event {
     enum sf_consumer_event_kind kind;
@@ -50,6 +56,10 @@ struct member {
     bool is_failed, is_failure_told;
     struct sf_error failure;
     rd_kafka_topic_partition_list_t *revoking; /* asked for, not yet yielded */
+    char *group;
+    rd_kafka_queue_t *answers; /* descriptions of the group */
+    bool is_confirm_wanted, is_confirm_asked;
+    int64_t confirm_again_ms; /* not before */
     struct member_event events[EVENTS_MAX];
     uint32_t event_count;
     struct sf_tp *told[EVENTS_MAX]; /* tps of the last poll's events */
@@ -93,6 +103,13 @@ static void list_drop(rd_kafka_topic_partition_list_t **list)
     *list = NULL;
 }
 
+/* Nothing is owned any more, so nothing is left to confirm. */
+static void held_drop(struct member *member)
+{
+    list_drop(&member->held);
+    member->is_confirm_wanted = false;
+}
+
 static void member_granted(struct member *member, rd_kafka_topic_partition_list_t *list)
 {
     for (int i = 0; i < list->cnt; i++) list->elems[i].offset = RD_KAFKA_OFFSET_END;
@@ -118,7 +135,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic
         assign(rk, false, list);
         list_drop(&member->revoking);
         if (member->held != NULL) member_push(member, SF_CONSUMER_REVOKED, SF_OK, list);
-        list_drop(&member->held);
+        held_drop(member);
     } else if (list->cnt == 0) {
         assign(rk, false, list);
     } else {
@@ -134,7 +151,7 @@ static void member_fail(struct member *member, enum sf_status status, const char
     member->is_failed = true;
     (void)sfi_kafka_fail(&member->failure, status, "%s", text);
     if (member->held != NULL) member_push(member, SF_CONSUMER_REVOKED, status, member->held);
-    list_drop(&member->held);
+    held_drop(member);
     list_drop(&member->revoking);
 }
 
@@ -151,6 +168,93 @@ static void on_error(rd_kafka_t *rk, int err, const char *reason, void *opaque)
     } else if (sfi_kafka_status(code) == SF_E_AUTH) {
         member_fail(member, SF_E_AUTH, reason);
     }
+}
+
+/* ------------------------------------------------------------------ confirm */
+
+static bool holds_all(const rd_kafka_topic_partition_list_t *held, const rd_kafka_MemberDescription_t *description)
+{
+    const rd_kafka_MemberAssignment_t *assignment = rd_kafka_MemberDescription_assignment(description);
+    const rd_kafka_topic_partition_list_t *list =
+        assignment != NULL ? rd_kafka_MemberAssignment_partitions(assignment) : NULL;
+    if (list == NULL) return false;
+    for (int i = 0; i < held->cnt; i++) {
+        bool is_held = false;
+        for (int k = 0; k < list->cnt && !is_held; k++)
+            is_held = list->elems[k].partition == held->elems[i].partition &&
+                      strcmp(list->elems[k].topic, held->elems[i].topic) == 0;
+        if (!is_held) return false;
+    }
+    return true;
+}
+
+/* Does the group, as described, know this member as the owner of all that it holds? While it is rebalanced its members
+ * are told without their partitions; none is taken from a member that has not given it back (cooperative), and one that
+ * was thrown out is a member no more. */
+static bool is_owner_in(struct member *member, const rd_kafka_ConsumerGroupDescription_t *group)
+{
+    bool is_stable = rd_kafka_ConsumerGroupDescription_state(group) == RD_KAFKA_CONSUMER_GROUP_STATE_STABLE;
+    char *id = rd_kafka_memberid(member->rk);
+    bool is_owner = false;
+    for (size_t i = 0; id != NULL && i < rd_kafka_ConsumerGroupDescription_member_count(group) && !is_owner; i++) {
+        const rd_kafka_MemberDescription_t *other = rd_kafka_ConsumerGroupDescription_member(group, i);
+        const char *other_id = rd_kafka_MemberDescription_consumer_id(other);
+        is_owner = other_id != NULL && strcmp(other_id, id) == 0 && (!is_stable || holds_all(member->held, other));
+    }
+    if (id != NULL) rd_kafka_mem_free(member->rk, id);
+    return is_owner;
+}
+
+static void confirm_take(struct member *member, rd_kafka_event_t *event)
+{
+    const rd_kafka_DescribeConsumerGroups_result_t *result = rd_kafka_event_DescribeConsumerGroups_result(event);
+    size_t count = 0;
+    if (rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR || result == NULL) return;
+    const rd_kafka_ConsumerGroupDescription_t **groups =
+        rd_kafka_DescribeConsumerGroups_result_groups(result, &count);
+    if (count != 1) return;
+    const rd_kafka_error_t *error = rd_kafka_ConsumerGroupDescription_error(groups[0]);
+    if (error != NULL) {
+        if (sfi_kafka_status(rd_kafka_error_code(error)) == SF_E_AUTH)
+            member_fail(member, SF_E_AUTH, rd_kafka_error_string(error));
+    } else if (is_owner_in(member, groups[0])) {
+        member->is_confirm_wanted = false;
+        member_push(member, SF_CONSUMER_CONFIRMED, SF_OK, member->held);
+    }
+}
+
+static void confirm_ask(struct member *member)
+{
+    char text[128];
+    const char *groups[] = {member->group};
+    rd_kafka_AdminOptions_t *options =
+        rd_kafka_AdminOptions_new(member->rk, RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS);
+    (void)rd_kafka_AdminOptions_set_request_timeout(options, CONFIRM_MS, text, sizeof text);
+    rd_kafka_DescribeConsumerGroups(member->rk, groups, 1, options, member->answers);
+    rd_kafka_AdminOptions_destroy(options);
+    member->is_confirm_asked = true;
+}
+
+/* One question at a time; an answer to one that was asked before the loss of what is held counts for nothing. */
+static void confirm_serve(struct member *member)
+{
+    if (member->is_confirm_asked) {
+        rd_kafka_event_t *event = rd_kafka_queue_poll(member->answers, 0);
+        if (event == NULL) return;
+        member->is_confirm_asked = false;
+        member->confirm_again_ms = sfi_kafka_now_ms() + CONFIRM_AGAIN_MS;
+        if (member->is_confirm_wanted && member->event_count < EVENTS_MAX) confirm_take(member, event);
+        rd_kafka_event_destroy(event);
+    }
+    if (member->is_confirm_wanted && sfi_kafka_now_ms() >= member->confirm_again_ms) confirm_ask(member);
+}
+
+static void member_confirm(void *self)
+{
+    struct member *member = self;
+    if (member->held == NULL || member->is_failed) return;
+    member->is_confirm_wanted = true;
+    sf_waker_wake(member->waker);
 }
 
 /* ------------------------------------------------------------------ poll */
@@ -181,6 +285,7 @@ static uint32_t member_poll(void *self, struct sf_consumer_event *events_out, ui
     if (!member->is_failed) {
         atomic_store(&member->is_ready, true); /* each poll counts against max.poll.interval.ms */
         member_serve(member);
+        confirm_serve(member);
     }
     uint32_t count = 0;
     while (count < cap && count < member->event_count) {
@@ -218,7 +323,7 @@ static void member_yield(void *self)
     if (member->revoking == NULL) return; /* lost meanwhile: REVOKED is on its way */
     assign(member->rk, false, member->revoking);
     list_drop(&member->revoking);
-    list_drop(&member->held);
+    held_drop(member);
 }
 
 static uint32_t no_partitions(void *self, struct sf_tp tp, int64_t offset)
@@ -247,6 +352,7 @@ static void member_free(struct member *member)
     for (uint32_t i = 0; i < member->event_count; i++) free(member->events[i].tps);
     list_drop(&member->revoking);
     list_drop(&member->held);
+    free(member->group);
     sfi_kafka_member_release(member->shared);
     sfi_kafka_link_deinit(&member->link);
     free(member);
@@ -280,6 +386,7 @@ static void *member_leave(void *arg)
     list_drop(&member->revoking); /* lists that came from the library hold partitions: destroying would never end */
     list_drop(&member->held);
     rd_kafka_queue_destroy(member->queue);
+    rd_kafka_queue_destroy(member->answers);
     if (member_settle(member)) {
         (void)rd_kafka_consumer_close(member->rk);
         rd_kafka_destroy(member->rk);
@@ -295,6 +402,7 @@ static void member_close(void *self)
 {
     struct member *member = self;
     rd_kafka_queue_cb_event_enable(member->queue, NULL, NULL);
+    rd_kafka_queue_cb_event_enable(member->answers, NULL, NULL);
     member->waker = (struct sf_waker){0};
     member->is_closing = true;
     sfi_kafka_helper_start(member->kafka, member_leave, member);
@@ -308,6 +416,7 @@ static const struct sf_consumer_ops member_ops = {.add = no_partitions,
                                                   .poll = member_poll,
                                                   .release = no_batches,
                                                   .token = member_token,
+                                                  .confirm = member_confirm,
                                                   .yield = member_yield,
                                                   .close = member_close};
 
@@ -346,6 +455,7 @@ enum sf_status sfi_kafka_member_open(struct sf_prod_kafka *kafka, const struct s
     member->kafka = kafka;
     sfi_kafka_link_init(&member->link, kafka);
     member->waker = config->waker;
+    member->group = sfi_kafka_strdup(config->group);
     member->shared = sfi_kafka_member_new();
     member->rk = sfi_kafka_instance_new(RD_KAFKA_CONSUMER, member_conf(member, config), error);
     if (member->rk == NULL) {
@@ -356,6 +466,8 @@ enum sf_status sfi_kafka_member_open(struct sf_prod_kafka *kafka, const struct s
     (void)rd_kafka_poll_set_consumer(member->rk);
     member->queue = rd_kafka_queue_get_consumer(member->rk);
     rd_kafka_queue_cb_event_enable(member->queue, on_ready, member);
+    member->answers = rd_kafka_queue_new(member->rk);
+    rd_kafka_queue_cb_event_enable(member->answers, on_ready, member);
     member_subscribe(member, config->subscribe);
     *consumer_out = (struct sf_consumer){&member_ops, member};
     return SF_OK;

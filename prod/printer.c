@@ -102,6 +102,7 @@ static void take(struct sf_prod_printer *printer, const struct sf_consumer_event
         break;
     case SF_CONSUMER_FAILED: fail(printer, event->text); break;
     case SF_CONSUMER_GRANTED:
+    case SF_CONSUMER_CONFIRMED:
     case SF_CONSUMER_REVOKING:
     case SF_CONSUMER_REVOKED: break;
     }

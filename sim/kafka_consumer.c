@@ -87,6 +87,11 @@ static struct sf_member_token consumer_token(void *self)
     return consumer->is_granted ? consumer->token : (struct sf_member_token){0};
 }
 
+static void consumer_confirm(void *self)
+{
+    sfi_member_confirm(self);
+}
+
 static void consumer_yield(void *self)
 {
     sfi_member_yield(self);
@@ -134,7 +139,7 @@ struct sf_consumer sfi_consumer_open(struct sfi_handle *handle, const struct sf_
     static const struct sf_consumer_ops ops = {
         .add = consumer_add, .remove = consumer_remove, .seek = consumer_seek, .pause = consumer_pause,
         .resume = consumer_resume, .poll = consumer_poll, .release = consumer_release, .token = consumer_token,
-        .yield = consumer_yield, .close = consumer_close};
+        .confirm = consumer_confirm, .yield = consumer_yield, .close = consumer_close};
     static const struct sfi_client_ops client_ops = {.stopped = client_stopped, .free = client_free,
                                                      .frozen = client_frozen, .has_events = sfi_consumer_has_events};
     struct sfi_consumer *consumer = sf_malloc(handle->broker->alloc, sizeof *consumer);

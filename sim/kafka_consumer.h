@@ -96,6 +96,8 @@ struct sfi_consumer {
     struct sfi_timer join;
     struct sfi_timer yield;
     struct sfi_timer news;
+    struct sfi_timer confirm;       /* the question */
+    struct sfi_timer confirmed;     /* its answer */
     struct sfi_member_note notes[SFI_MEMBER_EVENTS_MAX]; /* ring */
     uint32_t note_head;
     uint32_t note_count;
@@ -123,6 +125,7 @@ uint64_t sfi_records_bytes(const struct sfi_chunk *chunk, uint32_t first, uint32
 void sfi_member_open(struct sfi_consumer *consumer, const struct sf_consumer_config *config);
 void sfi_member_take(struct sfi_consumer *consumer, struct sf_consumer_event *event_out);
 void sfi_member_yield(struct sfi_consumer *consumer);
+void sfi_member_confirm(struct sfi_consumer *consumer);
 void sfi_member_stop(struct sfi_consumer *consumer);
 void sfi_member_deinit(struct sfi_consumer *consumer);
 

@@ -33,12 +33,30 @@ static void yield_fn(void *ctx)
     if (consumer->member != NULL) sfi_group_yield(consumer->member);
 }
 
+/* What was asked when this member owns nothing more stays unanswered: that it does not, it hears as news. */
+static void confirm_fn(void *ctx)
+{
+    struct sfi_consumer *consumer = ctx;
+    const struct sfi_member *member = consumer->member;
+    if (member == NULL || member->is_gone || member->group->owner != member) return;
+    struct sf_sim_latency latency = consumer->client.broker->config.group;
+    sfi_timer_arm(&consumer->confirmed, sfi_client_leg_us(&consumer->client, latency, SF_SIM_DOMAIN_KAFKA_ANSWER));
+}
+
+static void confirmed_fn(void *ctx)
+{
+    struct sfi_consumer *consumer = ctx;
+    if (consumer->is_granted) note_push(consumer, SF_CONSUMER_CONFIRMED, SF_OK);
+}
+
 /* Out of the group: tell, and come back as a new member unless a later holder of the name is there. */
 static void hear_gone(struct sfi_consumer *consumer)
 {
     bool is_fenced = consumer->member->is_fenced;
     sfi_member_free(consumer->member);
     consumer->member = NULL;
+    sfi_timer_cancel(&consumer->confirm);
+    sfi_timer_cancel(&consumer->confirmed);
     if (consumer->is_granted)
         note_push(consumer, SF_CONSUMER_REVOKED, is_fenced ? SF_E_FENCED : SF_OK);
     else if (is_fenced)
@@ -80,6 +98,8 @@ void sfi_member_open(struct sfi_consumer *consumer, const struct sf_consumer_con
     sfi_timer_init(&consumer->join, client, join_fn);
     sfi_timer_init(&consumer->yield, client, yield_fn);
     sfi_timer_init(&consumer->news, client, news_fn);
+    sfi_timer_init(&consumer->confirm, client, confirm_fn);
+    sfi_timer_init(&consumer->confirmed, client, confirmed_fn);
     if (config->subscribe == NULL) return;
     assert(config->group != NULL && config->subscribe[0] != NULL && config->subscribe[1] == NULL);
     struct sf_kafka kafka = sf_sim_kafka_handle(client->broker, client->instance);
@@ -114,6 +134,16 @@ void sfi_member_take(struct sfi_consumer *consumer, struct sf_consumer_event *ev
     if (consumer->tps == NULL) tps_fill(consumer);
     event_out->tps = consumer->tps;
     event_out->tp_count = consumer->tp_count;
+}
+
+/* Changes nothing at the broker, so no crash is planned for it. */
+void sfi_member_confirm(struct sfi_consumer *consumer)
+{
+    struct sfi_client *client = &consumer->client;
+    if (client->instance->is_dead || consumer->confirm.is_armed || consumer->confirmed.is_armed) return;
+    struct sf_sim_latency latency = client->broker->config.group;
+    sfi_timer_send(&consumer->confirm, sfi_client_leg_us(client, latency, SF_SIM_DOMAIN_KAFKA_SEND),
+                   SF_SIM_FATE_NORMAL);
 }
 
 void sfi_member_yield(struct sfi_consumer *consumer)

@@ -105,6 +105,7 @@ enum sf_consumer_event_kind {
     SF_CONSUMER_PARTITION,    /* `status` of tp has changed: class RETRY, it cannot be read at present; SF_OK, it can
                                  again; class FATAL, it never will */
     SF_CONSUMER_GRANTED,      /* this member owns `tps`, and sf_consumer_token gives its proof */
+    SF_CONSUMER_CONFIRMED,    /* sf_consumer_confirm: when the coordinator was asked, it still did */
     SF_CONSUMER_REVOKING,     /* somebody else shall have `tps`: finish or abort what is open, then sf_consumer_yield */
     SF_CONSUMER_REVOKED,      /* `tps` are somebody else's already; old proofs are void. SF_OK: the member stays and may
                                  be granted again. Class FENCED: another process has taken its static name */
@@ -168,6 +169,9 @@ struct sf_consumer_ops {
     void (*release)(void *self, struct sf_batch *batch);
     /* Id 0 unless this member owns something. */
     struct sf_member_token (*token)(void *self);
+    /* Asks the coordinator whether this member still owns what it was granted; CONFIRMED follows if so, once for all
+     * requests before it. If not, nothing does: REVOKED is on its way, however late this member hears of it. */
+    void (*confirm)(void *self);
     /* Hands over what REVOKING asked for. Without effect if it has been lost meanwhile. */
     void (*yield)(void *self);
     /* Does not wait. Batches not released are gone. A member leaves its group, except under a static name: that one
@@ -259,7 +263,8 @@ struct sf_producer_config {
 struct sf_producer_ops {
     /* Closed to ready. Shuts out every other session of the transactional id, aborts or completes its transaction, and
      * waits until that is finished everywhere, so it may take as long as a broker is away. To be called as the owner
-     * only. Once. */
+     * only, and right after that was confirmed: a former owner that has not heard yet would shut out the new one. Once.
+     */
     void (*init)(void *self, uint64_t tag);
     /* Ready to open, locally; the coordinator hears of it with the first write or offsets. Class LOST, FATAL: over. */
     enum sf_status (*begin)(void *self);
@@ -465,6 +470,11 @@ static inline void sf_consumer_release(struct sf_consumer consumer, struct sf_ba
 static inline struct sf_member_token sf_consumer_token(struct sf_consumer consumer)
 {
     return consumer.ops->token(consumer.self);
+}
+
+static inline void sf_consumer_confirm(struct sf_consumer consumer)
+{
+    consumer.ops->confirm(consumer.self);
 }
 
 static inline void sf_consumer_yield(struct sf_consumer consumer)

@@ -11,6 +11,8 @@
  *          ^                                            ^                                                      |
  *          +------- lost, fenced (engine decides)       +------ COMMITTED: tell lanes, ingest, persist <-------+
  *
+ * Opening shuts out whoever has a session, so it begins with the coordinator's word that this member is still the
+ * owner (B14): one that was replaced and has not heard of it waits there, and disturbs the new owner at most once.
  * A commit whose end was sent more than once is published, and a new session is opened before anything else is written
  * (B11). At-least-once (B10) is the same walk with a flush between outputs, changelog rows, frontiers and stamp, and
  * the offsets through the group at the end.

@@ -21,7 +21,7 @@
 /* Where the producer is. */
 enum sfi_commit_phase {
     SFI_COMMIT_NO_SESSION,
-    SFI_COMMIT_OPENING,
+    SFI_COMMIT_OPENING,  /* being the owner is being confirmed, then the session opened */
     SFI_COMMIT_READY,    /* nothing is open */
     SFI_COMMIT_OPEN,     /* the transaction of the epoch at hand is */
     SFI_COMMIT_ENDING,   /* its commit was asked for */

@@ -52,7 +52,7 @@ void sfi_commit_session_lost(struct sf_commit *commit, enum sf_status status, bo
 
 /* ------------------------------------------------------------------ the producer's news */
 
-static void open_session(struct sf_commit *commit)
+static void open_producer(struct sf_commit *commit)
 {
     struct sf_error error = {0};
     const struct sf_topology *topology = commit->config.topology;
@@ -63,8 +63,6 @@ static void open_session(struct sf_commit *commit)
         .queue_bytes_max = topology->settings.output_buffer_bytes,
         .record_bytes_max = 1000000,
         .waker = sf_sched_waker(commit->config.sched, commit->task->id)};
-    sf_producer_close(commit->producer);
-    commit->producer = (struct sf_producer){0};
     commit->session_count++;
     enum sf_status status = sf_kafka_producer_open(commit->config.kafka, &config, &commit->producer, &error);
     if (status != SF_OK) {
@@ -74,13 +72,24 @@ static void open_session(struct sf_commit *commit)
     }
     sf_commit_write_track(&commit->write, commit->producer);
     if (commit->is_exactly_once) {
-        commit->phase = SFI_COMMIT_OPENING;
         sf_producer_init(commit->producer, SFI_COMMIT_TAG_INIT);
     } else {
         commit->phase = SFI_COMMIT_READY;
         commit->text[0] = '\0';
         answer_session(commit, SF_OK);
     }
+}
+
+/* B14: the owner alone opens a session, and a former one may not have heard yet. At-least-once shuts out nobody. */
+static void open_session(struct sf_commit *commit)
+{
+    sf_producer_close(commit->producer);
+    commit->producer = (struct sf_producer){0};
+    commit->phase = SFI_COMMIT_OPENING;
+    if (commit->is_exactly_once)
+        sf_consumer_confirm(commit->member);
+    else
+        open_producer(commit);
 }
 
 static void on_init(struct sf_commit *commit, const struct sf_producer_event *event)
@@ -224,6 +233,9 @@ uint32_t sfi_commit_poll_member(struct sf_commit *commit)
             msg.flags = SF_OWNER_GRANTED;
             sfi_commit_tell(commit, msg);
             break;
+        case SF_CONSUMER_CONFIRMED:
+            if (commit->phase == SFI_COMMIT_OPENING && commit->producer.ops == NULL) open_producer(commit);
+            break;
         case SF_CONSUMER_REVOKING:
             commit->is_revoking = true;
             msg.flags = SF_OWNER_REVOKING;
@@ -288,6 +300,7 @@ static void on_session(struct sf_commit *commit, const struct sf_step *step, con
         join_group(commit);
     } else if (msg->flags == SF_SESSION_OPEN) {
         open_session(commit);
+    } else if (commit->phase == SFI_COMMIT_OPENING) { /* nothing is open; answered when the session is */
     } else if (commit->producer.ops == NULL) { /* it was lost on the way here */
         answer_session(commit, SF_E_SESSION);
     } else if (!commit->is_exactly_once || commit->phase == SFI_COMMIT_READY) {

@@ -97,6 +97,7 @@ enum sf_status sf_log_reader_poll(struct sf_log_reader *reader, struct sf_error 
             say_where(reader, reader->tps[0], event->text != NULL ? event->text : sf_status_text(status), error);
             break;
         case SF_CONSUMER_GRANTED:
+    case SF_CONSUMER_CONFIRMED:
         case SF_CONSUMER_REVOKING:
         case SF_CONSUMER_REVOKED: break;
         }

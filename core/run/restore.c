@@ -353,6 +353,7 @@ static void on_event(struct sf_restore *restore, const struct sf_consumer_event 
                    event->text != NULL ? event->text : sf_status_text(event->status));
         break;
     case SF_CONSUMER_GRANTED:
+    case SF_CONSUMER_CONFIRMED:
     case SF_CONSUMER_REVOKING:
     case SF_CONSUMER_REVOKED:
         break; /* members only */

@@ -34,6 +34,7 @@
     X(static_member_takes_its_place_back)                                                          \
     X(later_holder_of_a_static_name_wins)                                                          \
     X(token_changes_when_a_member_joins_and_the_old_one_is_refused)                                \
+    X(owner_is_confirmed_until_it_is_one_no_more)                                                  \
     X(former_owner_cannot_commit_before_the_new_one_has_opened_a_session)                          \
     X(former_owner_cannot_commit_after_the_new_one_has_opened_a_session)                           \
     X(offsets_outside_transactions_need_the_current_token)                                         \

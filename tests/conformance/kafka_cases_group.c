@@ -109,6 +109,27 @@ void token_changes_when_a_member_joins_and_the_old_one_is_refused(void **state)
     CHECK_EQ(kafka_boss_committed(boss, "g", tp).offset, 3);
 }
 
+void owner_is_confirmed_until_it_is_one_no_more(void **state)
+{
+    struct kafka_world *world = *state;
+    (void)stage(world);
+    struct kafka_owner *a = member_granted(world, 0, "one");
+    kafka_owner_confirm(a);
+    struct sf_member_token old = kafka_owner_token(a);
+    struct kafka_owner *b = member(world, 1, NULL);
+    kafka_owner_confirm(a); /* while another joins, and after it: it is the owner still */
+    kafka_owner_wait_token(a, old);
+    kafka_owner_confirm(a);
+    sf_consumer_confirm(b->client); /* it owns nothing: no answer */
+    struct kafka_owner *later = member_granted(world, 2, "one");
+    sf_consumer_confirm(a->client); /* asked before it has heard of its loss, or after it: no answer */
+    kafka_owner_wait_lost(a);
+    kafka_owner_confirm(later);
+    CHECK_EQ(a->confirmed_count, 3);
+    CHECK_EQ(b->confirmed_count, 0);
+    CHECK_EQ(later->confirmed_count, 1);
+}
+
 void former_owner_cannot_commit_before_the_new_one_has_opened_a_session(void **state)
 {
     struct kafka_world *world = *state;

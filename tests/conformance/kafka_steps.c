@@ -294,6 +294,8 @@ static void owner_pump(void *client)
         if (events[i].kind == SF_CONSUMER_GRANTED && events[i].tp_count > 0) {
             owner->is_owner = true;
             owner->granted_count++;
+        } else if (events[i].kind == SF_CONSUMER_CONFIRMED) {
+            owner->confirmed_count++;
         } else if (events[i].kind == SF_CONSUMER_REVOKING) {
             owner->is_revoking = true;
             owner->revoking_count++;
@@ -354,6 +356,24 @@ void kafka_owner_wait_granted(struct kafka_owner *owner)
 void kafka_owner_wait_lost(struct kafka_owner *owner)
 {
     kafka_wait(owner->world, has_lost, owner, "REVOKED or FAILED");
+}
+
+struct confirm_wait {
+    struct kafka_owner *owner;
+    uint32_t count;
+};
+
+static bool has_confirmed(void *arg)
+{
+    const struct confirm_wait *wait = arg;
+    return wait->owner->confirmed_count == wait->count;
+}
+
+void kafka_owner_confirm(struct kafka_owner *owner)
+{
+    struct confirm_wait wait = {owner, owner->confirmed_count + 1};
+    sf_consumer_confirm(owner->client);
+    kafka_wait(owner->world, has_confirmed, &wait, "CONFIRMED");
 }
 
 struct sf_member_token kafka_owner_token(struct kafka_owner *owner)

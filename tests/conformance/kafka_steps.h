@@ -130,7 +130,7 @@ struct kafka_owner {
     struct kafka_world *world;
     struct sf_consumer client;
     bool is_owner, is_revoking;
-    uint32_t granted_count, revoking_count, revoked_count;
+    uint32_t granted_count, revoking_count, revoked_count, confirmed_count;
     enum sf_status lost; /* of the last REVOKED or FAILED */
 };
 
@@ -141,6 +141,8 @@ void kafka_owner_wait_granted(struct kafka_owner *owner);
 /* REVOKED or FAILED. */
 void kafka_owner_wait_lost(struct kafka_owner *owner);
 struct sf_member_token kafka_owner_token(struct kafka_owner *owner);
+/* Asks whether it owns still, and waits for the yes. */
+void kafka_owner_confirm(struct kafka_owner *owner);
 /* Until its token is another than `old`: somebody has joined or left. */
 void kafka_owner_wait_token(struct kafka_owner *owner, struct sf_member_token old);
 void kafka_owner_close(struct kafka_owner *owner);

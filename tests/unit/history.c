@@ -108,6 +108,10 @@ static void put_consumer_event(struct party *party, const struct sf_consumer_eve
         put(history, "granted");
         put_tps(party, event);
         break;
+    case SF_CONSUMER_CONFIRMED:
+        put(history, "confirmed");
+        put_tps(party, event);
+        break;
     case SF_CONSUMER_REVOKING:
         put(history, "revoking");
         put_tps(party, event);
