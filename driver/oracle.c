@@ -28,7 +28,6 @@ void sfi_oracle_begin_reading(struct sfi_oracle_instance *instance)
     instance->is_reading = true;
     forget_windows(oracle);
     instance->watermark = oracle->model.ring.newest.w;
-    instance->fixed_us = -1;
     for (uint32_t i = 0; i < oracle->world.topology->step_count; i++)
         instance->base_counts[i] = oracle->model.steps[i].counts;
     if (!oracle->is_exactly_once && !is_first && !oracle->model.ring.is_flushed) oracle->is_loose = true;
@@ -85,7 +84,10 @@ static void on_fell_back(void *ctx, uint64_t epoch)
     sfi_oracle_lanes_reset(instance, epoch);
     instance->run++;
     instance->fixed = instance->committed = instance->published = epoch;
-    instance->fixed_us = -1;
+    instance->base = SFI_ORACLE_BASE_FALL_BACK;
+    instance->base_us = oracle->world.world->mono_us;
+    instance->due_us = -1;
+    instance->time.stands_us = -1;
     instance->watermark = oracle->model.ring.newest.w;
     sfi_oracle_time_resumed(instance);
     if (!oracle->is_exactly_once) oracle->is_loose = instance->is_watermark_open = true;
@@ -96,11 +98,14 @@ static const struct sf_observer *oracle_started(void *state, const struct sf_dri
     struct sfi_oracle *oracle = state;
     struct sfi_oracle_instance *instance = sf_calloc(oracle->alloc, 1, sizeof *instance);
     *instance = (struct sfi_oracle_instance){.oracle = oracle, .next = oracle->instances, .info = *info,
-                                             .id = info->process->id, .watermark = SF_TIME_UNSET, .fixed_us = -1};
+                                             .id = info->process->id, .watermark = SF_TIME_UNSET, .due_us = -1};
     instance->lanes =
         sf_calloc(oracle->alloc, oracle->world.plan->sub_count * oracle->world.lanes, sizeof *instance->lanes);
     instance->base_counts =
         sf_calloc(oracle->alloc, oracle->world.topology->step_count, sizeof *instance->base_counts);
+    instance->source_totals =
+        sf_calloc(oracle->alloc, oracle->world.topology->source_count, sizeof *instance->source_totals);
+    instance->time.stands_us = -1;
     instance->observer = (struct sf_observer){.ctx = instance,
                                               .assigned = sfi_oracle_assigned,
                                               .buffered = sfi_oracle_buffered,
@@ -165,6 +170,7 @@ static void oracle_ended(void *state, const struct sf_driver_instance *info, enu
     struct sfi_oracle_instance *instance = find(oracle, info->process->id);
     if (instance == NULL) return;
     if (ending == SF_DRIVER_ENDED_STOPPED && instance->is_count_due && !oracle->is_broken) check_counts(instance);
+    sfi_oracle_local_check(oracle, info->disk);
     instance->is_over = true;
     instance->info.engine = NULL;
 }
@@ -176,10 +182,22 @@ static void oracle_stepped(void *state, const struct sf_sim_step_record *record)
     for (struct sfi_oracle_instance *instance = oracle->instances; instance != NULL; instance = instance->next) {
         if (instance->is_over || instance->is_former || instance->id != record->instance->id) continue;
         if (instance->is_count_due) check_counts(instance);
+        if (instance->is_local_due && oracle->local_changes >= oracle->local_rows)
+            sfi_oracle_local_check(oracle, instance->info.disk);
+        instance->is_local_due = false;
         if (strcmp(record->task->name, "ingest") != 0) continue;
         if (instance->unsettled_count > 0) sfi_oracle_live_stepped(instance);
         sfi_oracle_time_stepped(instance, record);
     }
+}
+
+static void oracle_noted(void *state, const struct sf_sim_instance *process, const struct sf_task *task,
+                         const struct sf_note *note)
+{
+    (void)task;
+    if (note->code != SF_NOTE_STORE_WRITTEN) return;
+    struct sfi_oracle_instance *instance = find(state, process->id);
+    if (instance != NULL) instance->is_local_due = true;
 }
 
 static void oracle_happened(void *state, const struct sf_driver_event *event)
@@ -284,6 +302,8 @@ static void free_instance(struct sfi_oracle *oracle, struct sfi_oracle_instance 
         sf_free(oracle->alloc, instance->lanes[i].sent, instance->lanes[i].capacity * sizeof *instance->lanes[i].sent);
     sf_cfree(oracle->alloc, instance->lanes, lanes, sizeof *instance->lanes);
     sf_cfree(oracle->alloc, instance->base_counts, oracle->world.topology->step_count, sizeof *instance->base_counts);
+    sf_cfree(oracle->alloc, instance->source_totals, oracle->world.topology->source_count,
+             sizeof *instance->source_totals);
     sf_cfree(oracle->alloc, instance, 1, sizeof *instance);
 }
 
@@ -315,6 +335,9 @@ static void oracle_close(void *state)
     sf_cfree(alloc, oracle->is_step_keyed, topology->step_count, sizeof(bool));
     sf_cfree(alloc, oracle->has_rounded, topology->step_count, sizeof(bool));
     sf_free(alloc, oracle->partitions, oracle->partition_capacity * sizeof *oracle->partitions);
+    for (uint32_t i = 0; i < oracle->topic_capacity; i++)
+        sf_cfree(alloc, oracle->topics[i].taken, (size_t)oracle->topics[i].partition_count,
+                 sizeof *oracle->topics[i].taken);
     sf_free(alloc, oracle->topics, oracle->topic_capacity * sizeof *oracle->topics);
     sf_free(alloc, oracle->text, oracle->text_capacity);
     sf_cfree(alloc, oracle, 1, sizeof *oracle);
@@ -326,6 +349,7 @@ static const struct sf_driver_checks_ops ops = {.open = oracle_open,
                                                 .ended = oracle_ended,
                                                 .broker = oracle_broker,
                                                 .stepped = oracle_stepped,
+                                                .noted = oracle_noted,
                                                 .happened = oracle_happened,
                                                 .finish = oracle_finish,
                                                 .close = oracle_close};

@@ -115,6 +115,18 @@ static void check_stopped(struct sfi_oracle *oracle, uint64_t epoch)
                          oracle->model.failed_step);
 }
 
+/* M6. */
+static void add_counts(const struct sfi_oracle *oracle, struct sfi_oracle_instance *instance,
+                       const struct sfi_oracle_epoch *epoch)
+{
+    for (uint32_t s = 0; s < oracle->world.topology->source_count; s++) {
+        struct sf_source_counts *total = &instance->source_totals[s];
+        total->dispatched += epoch->counts[s].dispatched;
+        total->late += epoch->counts[s].late;
+        for (uint32_t d = 0; d < SF_DROP_COUNT; d++) total->skipped[d] += epoch->counts[s].skipped[d];
+    }
+}
+
 /* Whoever is gone has nothing to come any more. */
 static void forget_others(struct sfi_oracle *oracle, const struct sfi_oracle_instance *instance)
 {
@@ -160,6 +172,7 @@ void sfi_oracle_commit(struct sfi_oracle *oracle, struct sfi_oracle_instance *in
     oracle->decided_us = oracle->world.world->mono_us;
     oracle->commit_count++;
     instance->committed = number;
+    add_counts(oracle, instance, epoch);
     sfi_oracle_epoch_free_first(instance);
     forget_others(oracle, instance);
 }

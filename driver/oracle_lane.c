@@ -1,7 +1,7 @@
 /* What lanes take and cross, and how barriers come: X4 within a lane, X11. */
 #include "driver/oracle_parts.h"
 
-#define BARRIER_SLACK_MS 1000 /* steps take time, and wake late */
+#define BARRIER_SLACK_US 100000 /* news of a commit may come with a later step */
 
 static struct sfi_oracle_lane *lane_of(struct sfi_oracle_instance *instance, uint32_t sub, uint32_t lane)
 {
@@ -121,19 +121,54 @@ void sfi_oracle_lanes_reset(struct sfi_oracle_instance *instance, uint64_t cut)
 
 /* ---------------------------------------------------------------- barriers */
 
-/* B2: not sooner than the least interval, unless memory is short or the end is near. */
+static int64_t clamped_us(const struct sf_settings *settings, int64_t us)
+{
+    int64_t least_us = settings->barrier_interval_ms_min * 1000, most_us = settings->barrier_interval_ms_max * 1000;
+    us = us > most_us ? most_us : us;
+    return us < least_us ? least_us : us;
+}
+
+/* B2: the interval behind a commit that took so long. */
+static int64_t interval_us(const struct sf_settings *settings, int64_t took_us)
+{
+    int64_t most_us = settings->barrier_interval_ms_max * 1000, percent = settings->barrier_factor_percent;
+    bool is_long = percent > 0 && took_us / 100 > most_us / percent;
+    return clamped_us(settings, is_long ? most_us : took_us * percent / 100);
+}
+
+/* Behind a fall-back nothing is known of it: it may be that of the commit before, since a fixing that is gone. */
+static int64_t interval_least_us(const struct sfi_oracle_instance *instance)
+{
+    const struct sf_settings *settings = &instance->oracle->world.topology->settings;
+    if (instance->base == SFI_ORACLE_BASE_FALL_BACK) return 0;
+    if (instance->base == SFI_ORACLE_BASE_START) return clamped_us(settings, settings->barrier_interval_ms * 1000);
+    bool is_known = instance->published == instance->fixed && instance->published_us >= instance->base_us;
+    return interval_us(settings, is_known ? instance->published_us - instance->base_us : 0);
+}
+
+static int64_t interval_most_us(const struct sfi_oracle_instance *instance)
+{
+    const struct sf_settings *settings = &instance->oracle->world.topology->settings;
+    if (instance->base == SFI_ORACLE_BASE_FALL_BACK) return settings->barrier_interval_ms_max * 1000;
+    if (instance->base == SFI_ORACLE_BASE_START) return clamped_us(settings, settings->barrier_interval_ms * 1000);
+    return interval_us(settings, instance->seen_us - instance->base_us);
+}
+
+/* Not sooner than the interval, unless memory is short or the end is near; nor later, if it has slept over it. */
 static void check_cadence(struct sfi_oracle_instance *instance, const struct sf_cut *cut, int64_t now_us)
 {
     struct sfi_oracle *oracle = instance->oracle;
     const struct sf_settings *settings = &oracle->world.topology->settings;
-    if (oracle->world.is_barrier_manual || cut->is_flush || instance->fixed_us < 0) return;
-    int64_t least_ms = settings->barrier_interval_ms < settings->barrier_interval_ms_min
-                           ? settings->barrier_interval_ms
-                           : settings->barrier_interval_ms_min;
+    if (oracle->world.is_barrier_manual || cut->is_flush) return;
     bool is_memory_short = settings->uncommitted_bytes_max < UINT64_C(1) << 20;
-    if (!is_memory_short && now_us - instance->fixed_us < least_ms * 1000)
-        sfi_oracle_say_epoch(oracle, "X11", cut->epoch, "ms since the last fixing, at least (B2)", least_ms,
-                             (now_us - instance->fixed_us) / 1000);
+    int64_t since_us = now_us - instance->base_us, least_us = interval_least_us(instance);
+    if (!is_memory_short && since_us < least_us)
+        sfi_oracle_say_epoch(oracle, "X11", cut->epoch, "us since the last fixing, at least (B2)", least_us, since_us);
+    bool has_overslept = instance->due_us >= 0 && instance->slept_us > instance->due_us + BARRIER_SLACK_US;
+    if (has_overslept && now_us >= instance->slept_us)
+        sfi_oracle_say_epoch(oracle, "X11", cut->epoch, "us since the last fixing, at most (B2)",
+                             instance->due_us - instance->base_us, since_us);
+    instance->due_us = -1;
 }
 
 static void check_counts(struct sfi_oracle *oracle, const struct sf_cut *cut, const struct sfi_oracle_epoch *epoch)
@@ -197,22 +232,26 @@ void sfi_oracle_fixed(void *ctx, const struct sf_cut *cut)
     epoch->fixed_us = now_us;
     if (!oracle->is_exactly_once && epoch->offsets == NULL) keep_offsets(instance, epoch, cut);
     instance->fixed = cut->epoch;
-    instance->fixed_us = now_us;
+    instance->base = SFI_ORACLE_BASE_FIXED;
+    instance->base_us = now_us;
+    instance->is_fixed_now = true;
 }
 
-/* With records in the epoch that runs, its barrier comes within max-interval of the last one, or of its commit. */
-void sfi_oracle_barrier_watch(struct sfi_oracle_instance *instance)
+/* With records in the epoch that runs, its barrier comes when the interval is over (B2). */
+void sfi_oracle_barrier_watch(struct sfi_oracle_instance *instance, int64_t wake_us)
 {
     struct sfi_oracle *oracle = instance->oracle;
     const struct sfi_oracle_epoch *epoch = instance->newest;
-    if (oracle->world.is_barrier_manual || oracle->is_broken || epoch == NULL || epoch->is_fixed) return;
-    if (epoch->count == 0 || instance->fixed != instance->published) return; /* or a commit runs */
-    int64_t since_us = epoch->begun_us;
-    if (instance->fixed_us > since_us) since_us = instance->fixed_us;
-    if (instance->published_us > since_us) since_us = instance->published_us;
-    int64_t waited_ms = (oracle->world.world->mono_us - since_us) / 1000;
-    int64_t most_ms = oracle->world.topology->settings.barrier_interval_ms_max + BARRIER_SLACK_MS;
-    if (waited_ms > most_ms)
-        sfi_oracle_say_epoch(oracle, "X3", epoch->number, "ms without a barrier, with records to commit, at most",
-                             most_ms, waited_ms);
+    int64_t now_us = oracle->world.world->mono_us;
+    bool is_owed = epoch != NULL && !epoch->is_fixed && epoch->count > 0 && instance->fixed == instance->published;
+    instance->due_us = -1;
+    if (oracle->world.is_barrier_manual || oracle->is_broken || !is_owed) return;
+    if (instance->seen_us < instance->published_us) instance->seen_us = now_us; /* of the commit, at the latest */
+    int64_t due_us = instance->base_us + interval_most_us(instance);
+    due_us = sf_time_max(due_us, sf_time_max(instance->seen_us, epoch->begun_us));
+    instance->due_us = due_us;
+    instance->slept_us = wake_us;
+    if (now_us > due_us + BARRIER_SLACK_US)
+        sfi_oracle_say_epoch(oracle, "X3", epoch->number, "us without a barrier, with records to commit, at most (B2)",
+                             due_us - instance->base_us, now_us - instance->base_us);
 }

@@ -62,7 +62,8 @@ static void live_reserve(struct sfi_oracle_instance *instance, uint32_t count)
     instance->live = sf_regrow(instance->oracle->alloc, instance->live, instance->live_count * item,
                                instance->live_count * item, grown * item);
     for (uint32_t i = instance->live_count; i < grown; i++)
-        instance->live[i] = (struct sfi_oracle_live){.time_max = SF_TIME_UNSET, .heap_at = SFI_ORACLE_NONE};
+        instance->live[i] = (struct sfi_oracle_live){
+            .time_max = SF_TIME_UNSET, .delivered_wall_ms = SF_TIME_UNSET, .heap_at = SFI_ORACLE_NONE};
     instance->live_count = grown;
 }
 
@@ -231,6 +232,7 @@ static void head(struct sfi_oracle_instance *instance, uint32_t p, bool is_serve
     bool is_ready = live->waiting > 0 && live->verdict == SFI_ORACLE_GO;
     sfi_oracle_heads_set(instance, p, is_ready, live->head_ts);
     set_unsettled(instance, live);
+    sfi_oracle_wait_update(instance, p);
     if (is_ready || is_served) sfi_oracle_time_reached(instance, p);
 }
 

@@ -4,11 +4,14 @@
  *     oracle.c          life: instances come and go; what each callback sets off
  *     oracle_epoch.c    records of epochs that are not decided yet
  *     oracle_live.c     one instance: buffers, heads, judgement, dispatch order (X4, X15 as it happens, X13)
+ *     oracle_wait.c     how long dispatch may and must stand (D5: X3, X4)
+ *     oracle_view.c     what an operator sees: /watermarks, counters (X15)
  *     oracle_lane.c     what lanes take and cross; barriers (X4, X11)
  *     oracle_txn.c      what producers write and coordinators decide (X12)
  *     oracle_commit.c   one committed epoch against the model (X5, X6, X7, X8, X15)
  *     oracle_packed.c   packed changelog records, decoded (X9)
  *     oracle_state.c    changelogs, emit frontiers, expiry (X8, X9, X10)
+ *     oracle_local.c    the local store, and what a restart would make of it (X9)
  *     oracle_rows.c     rows for sinks: collected, compared (X6)
  *     oracle_least.c    at-least-once: no window's result is missing (X6)
  *     oracle_loose.c    at-least-once after a crash: nothing is missing (X6)
@@ -103,6 +106,11 @@ struct sfi_oracle_live {
     bool is_held;                 /* P1 */
     bool is_previewed;            /* P2, for certain */
     int64_t held_us;
+    int64_t held_wall_ms;
+    int64_t delivered_wall_ms;    /* SF_TIME_UNSET: not yet */
+    bool is_timed;                /* D5: empty and caught up, since `timed_us` */
+    bool is_waited_out;           /* the wait for it may have run out, and it has not delivered since */
+    int64_t timed_us;
     int64_t live_lo;              /* its last sign of life, on the monotonic clock; where that is open, an interval */
     int64_t live_hi;
     int64_t running_lo;           /* and on the two running clocks */
@@ -179,9 +187,13 @@ struct sfi_oracle_time {
     int64_t emitted;
     bool has_emitted;
     int64_t emitted_us;
+    int64_t stands_us;   /* since when heads stand though nothing is waited for; -1: they do not */
     int64_t reached;     /* largest minimum of all recomputations (G1), and at most */
     int64_t reached_hi;
 };
+
+/* What the interval of barriers runs from. */
+enum sfi_oracle_base { SFI_ORACLE_BASE_START, SFI_ORACLE_BASE_FALL_BACK, SFI_ORACLE_BASE_FIXED };
 
 struct sfi_oracle_instance {
     struct sfi_oracle *oracle;
@@ -207,15 +219,22 @@ struct sfi_oracle_instance {
     struct sfi_oracle_lane *lanes;   /* sub x lane */
     uint64_t epoch_least;       /* barriers below it were fixed before a fall-back (B12) */
     uint64_t fixed;             /* newest barrier; 0: none in this run */
-    int64_t fixed_us;
+    enum sfi_oracle_base base;
+    int64_t base_us;            /* when the interval of the next barrier began (B2) */
     uint64_t committed;         /* newest epoch decided to be this instance's, or its start's cut */
     bool is_watermark_open;     /* at-least-once after a crash: what it resumes from is not known */
     int64_t watermark;          /* last emitted */
     struct sfi_oracle_time time;
     struct sf_step_counts *base_counts; /* the model's when it began to read (M6) */
+    struct sf_source_counts *source_totals; /* of its epochs that have committed (M6) */
+    bool is_fixed_now;          /* a barrier was fixed in this step */
     uint64_t published;         /* newest epoch that commit has heard of as committed, or its start's cut */
     int64_t published_us;
+    int64_t seen_us;            /* when ingest had heard of it, at the latest */
+    int64_t due_us;             /* when the next barrier must come; -1: nothing asks for it */
+    int64_t slept_us;           /* how long ingest meant to wait when that was known */
     bool is_count_due;          /* commit has published: compare counters after this step */
+    bool is_local_due;          /* its local store was written: look at it after this step */
 };
 
 /* ---------------------------------------------------------------- transactions */
@@ -296,6 +315,7 @@ struct sfi_oracle_topic {
     enum sfi_oracle_topic_kind kind;
     uint32_t index; /* sink or step */
     int32_t partition_count;
+    int64_t *taken; /* CHANGELOG, by partition: behind the last record that the model has taken; NULL: none yet */
 };
 
 /* A row for a sink, without its place. */
@@ -371,6 +391,8 @@ struct sfi_oracle {
     struct sfi_oracle_set seen;           /* at-least-once: oracle_loose.c */
     struct sfi_oracle_set owed;
     uint64_t commit_count;
+    uint64_t local_changes;               /* changelog records since a local store was looked at (X9) */
+    uint64_t local_rows;                  /* that it held then */
     int64_t producer_epoch_max;           /* X12 */
     uint64_t producer_id_max;
     bool is_loose;                        /* at-least-once after a crash: rows may repeat */
@@ -425,8 +447,8 @@ void sfi_oracle_taken(void *ctx, uint32_t sub, uint32_t lane, uint64_t epoch, co
 void sfi_oracle_crossed(void *ctx, uint32_t sub, uint32_t lane, uint64_t epoch);
 void sfi_oracle_passed(void *ctx, uint32_t sub, uint32_t lane, uint64_t epoch, uint64_t result_count);
 void sfi_oracle_fixed(void *ctx, const struct sf_cut *cut);
-/* X3: after a step of ingest in which it had everything. */
-void sfi_oracle_barrier_watch(struct sfi_oracle_instance *instance);
+/* X3, B2: after a step of ingest in which it had everything and goes to wait until `wake_us`. */
+void sfi_oracle_barrier_watch(struct sfi_oracle_instance *instance, int64_t wake_us);
 void sfi_oracle_lanes_reset(struct sfi_oracle_instance *instance, uint64_t cut);
 
 /* --- oracle_txn.c */
@@ -453,6 +475,11 @@ void sfi_oracle_offsets_check(struct sfi_oracle *oracle);
 /* Next record at or after `offset` that a read-committed reader gets, or the end of what it can get. */
 int64_t sfi_oracle_visible(struct sfi_oracle *oracle, struct sf_tp tp, int64_t offset);
 
+/* One record of a changelog into changes. Reports what is none. */
+void sfi_oracle_change_read(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn, const struct sfi_oracle_topic *topic,
+                            struct sf_tp tp, const struct sf_record *record);
+struct sfi_oracle_topic *sfi_oracle_topic_of(struct sfi_oracle *oracle, uint32_t number);
+
 /* --- oracle_packed.c */
 
 /* One record of a packed changelog into changes. False: it is none. */
@@ -472,6 +499,11 @@ void sfi_oracle_frontiers_check(struct sfi_oracle *oracle, uint64_t epoch, struc
 /* K1's row, decoded and compared with the model's ring. */
 bool sfi_oracle_stamp_read(const uint8_t *row, uint32_t len, uint64_t *incarnation_out, uint64_t *epoch_out);
 void sfi_oracle_stamp_check(struct sfi_oracle *oracle, uint64_t epoch, const uint8_t *row, uint32_t len);
+
+/* --- oracle_local.c */
+
+/* The local store on this disk, as it is now, leads to the model's rows. */
+void sfi_oracle_local_check(struct sfi_oracle *oracle, struct sf_sim_disk *disk);
 
 /* --- oracle_rows.c */
 

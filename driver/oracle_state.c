@@ -186,6 +186,10 @@ static void take_value(struct sfi_oracle *oracle, const struct sfi_oracle_txn *t
                  change->start);
         return;
     }
+    if (pane->is_closed && !row->is_dirty && !step->windows.is_packed) { /* an image holds all rows */
+        say_step(oracle, "X7", change->step, "row of a closed window, at", SF_TIME_UNSET, change->start);
+        return;
+    }
     row->changelog = change->value_hash;
     if (!row->is_dirty && oracle->is_step_exact[change->step] && change->value_hash != hash_of_row(oracle, step, row))
         say_row(oracle, txn, change->step, pane, row);
@@ -255,6 +259,17 @@ static void take_change(struct sfi_oracle *oracle, const struct sfi_oracle_txn *
     }
 }
 
+/* How far the model has followed the changelogs. */
+static void note_taken(struct sfi_oracle *oracle, const struct sfi_oracle_change *change)
+{
+    struct sfi_oracle_topic *topic = sfi_oracle_topic_of(oracle, change->tp.topic);
+    oracle->local_changes++;
+    if (topic->taken == NULL)
+        topic->taken = sf_calloc(oracle->alloc, (size_t)topic->partition_count, sizeof *topic->taken);
+    int64_t *taken = &topic->taken[change->tp.partition];
+    *taken = sf_time_max(*taken, change->offset + 1);
+}
+
 static void check_dirty(struct sfi_oracle *oracle, const struct sfi_oracle_txn *txn, uint32_t index)
 {
     struct sfi_model_step *step = &oracle->model.steps[index];
@@ -288,7 +303,10 @@ void sfi_oracle_state_check(struct sfi_oracle *oracle, uint64_t epoch, struct sf
     const struct sf_settings *settings = &oracle->world.topology->settings;
     (void)epoch;
     if (!settings->is_changelog_enabled) return;
-    for (uint32_t i = 0; i < txn->change_count && !oracle->is_broken; i++) take_change(oracle, txn, &txn->changes[i]);
+    for (uint32_t i = 0; i < txn->change_count && !oracle->is_broken; i++) {
+        take_change(oracle, txn, &txn->changes[i]);
+        note_taken(oracle, &txn->changes[i]);
+    }
     for (uint32_t i = 0; i < txn->change_count && !oracle->is_broken; i++)
         if (txn->changes[i].kind == SFI_ORACLE_CHANGE_UNIT_CLEAR) check_image(oracle, txn, &txn->changes[i]);
     for (uint32_t i = 0; i < oracle->world.topology->step_count && !oracle->is_broken; i++) {

@@ -48,6 +48,7 @@ void sfi_oracle_time_assigned(struct sfi_oracle_instance *instance, uint32_t p, 
     pass(instance);
     end_hold(live);
     live->is_lag_known = live->is_caught_up = false;
+    sfi_oracle_wait_update(instance, p);
     if (live->is_registered && !has_more) {
         /* it keeps its clock, or starts anew where it only stood behind control records: either will do */
         live->live_hi = instance->time.now_us;
@@ -66,6 +67,7 @@ void sfi_oracle_time_reached(struct sfi_oracle_instance *instance, uint32_t p)
     pass(instance);
     end_hold(live);
     live->is_idle_open = false;
+    live->delivered_wall_ms = sf_sim_world_wall_ms(instance->oracle->world.world);
     stamp(instance, live);
 }
 
@@ -78,6 +80,7 @@ void sfi_oracle_time_batch(struct sfi_oracle_instance *instance, uint32_t last)
         if (instance->heads[h].partition == last || live->is_held) continue;
         live->is_held = true;
         live->held_us = instance->time.now_us;
+        live->held_wall_ms = sf_sim_world_wall_ms(instance->oracle->world.world);
     }
 }
 
@@ -91,6 +94,7 @@ void sfi_oracle_lag(void *ctx, struct sf_tp tp, bool is_known, bool is_caught_up
     struct sfi_oracle_live *live = &instance->live[p];
     live->is_lag_known = is_known;
     live->is_caught_up = is_caught_up;
+    sfi_oracle_wait_update(instance, p);
     if (is_known && !is_caught_up && !is_waiting(live)) live->is_idle = live->is_idle_open = false;
 }
 
@@ -135,7 +139,7 @@ bool sfi_oracle_time_may_dispatch(struct sfi_oracle_instance *instance)
                                  "dispatch waits for a partition that may have more (D5); records buffered", 1, 0);
         return false;
     }
-    return true;
+    return sfi_oracle_wait_may_dispatch(instance);
 }
 
 /* ---------------------------------------------------------------- contributions (W1–W3, P2, G1) */
@@ -176,6 +180,20 @@ static struct options options_of(const struct sfi_oracle_instance *instance, uin
     options.may_be_preview = may_preview;
     options.may_be_own = !must_preview;
     return options;
+}
+
+struct sfi_oracle_claim sfi_oracle_time_claim(const struct sfi_oracle_instance *instance, uint32_t p, bool is_judged)
+{
+    struct silence silence = silence_of(instance, p, is_judged);
+    struct options options = options_of(instance, p, is_judged);
+    int64_t timeout = timeout_us(instance, p);
+    return (struct sfi_oracle_claim){.own = options.own,
+                                     .preview = options.preview,
+                                     .timeout_ms = timeout / 1000,
+                                     .may_be_idle = silence.may,
+                                     .must_be_idle = silence.must,
+                                     .may_preview = options.may_be_preview || silence.must,
+                                     .must_preview = options.may_be_preview && !options.may_be_own};
 }
 
 /* Can the minimum be `value`, or at most it where `is_below`? */
@@ -317,6 +335,7 @@ static void check_reached(struct sfi_oracle_instance *instance)
 static void begin(struct sfi_oracle_instance *instance)
 {
     instance->time.has_stepped = true;
+    if (instance->base == SFI_ORACLE_BASE_START) instance->base_us = instance->time.now_us;
     for (uint32_t p = 0; p < instance->oracle->partition_count; p++)
         instance->live[p].live_hi = instance->time.now_us;
 }
@@ -332,15 +351,20 @@ void sfi_oracle_time_stepped(struct sfi_oracle_instance *instance, const struct 
     bool is_whole = record->result.next == SF_NEXT_WAIT && record->result.wake_at.us > record->now.us &&
                     record->result.wake_at.us != SF_MONO_NEVER.us && !time->is_ending;
     bool is_cut = record->result.used >= record->budget;
+    bool is_emitted = time->is_emitted;
     if (time->is_emitted && !instance->is_watermark_open) check_emission(instance, time->emitted, is_whole);
     time->is_emitted = false;
     if (is_whole) {
         settle(instance);
         check_reached(instance);
-        sfi_oracle_barrier_watch(instance);
+        sfi_oracle_barrier_watch(instance, record->result.wake_at.us);
+        sfi_oracle_wait_stepped(instance, record->result.wake_at.us);
     } else {
         open_up(instance);
     }
+    if (is_emitted) sfi_oracle_view_check(instance, is_whole);
+    if (instance->is_fixed_now) sfi_oracle_view_check_counts(instance);
+    instance->is_fixed_now = false;
     time->is_standing = is_whole && instance->head_count > 0; /* it waits although there are heads: nothing can go */
     time->is_running = instance->head_count == 0 || (is_cut && time->has_dispatched);
     time->has_dispatched = false;

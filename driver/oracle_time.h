@@ -34,4 +34,34 @@ void sfi_oracle_time_stepped(struct sfi_oracle_instance *instance, const struct 
 /* The instance begins, or falls back: the watermark it resumes from. */
 void sfi_oracle_time_resumed(struct sfi_oracle_instance *instance);
 
+
+/* What a partition counts with. */
+struct sfi_oracle_claim {
+    int64_t own;
+    int64_t preview;
+    int64_t timeout_ms; /* I2; 0: off */
+    bool may_be_idle;
+    bool must_be_idle;
+    bool may_preview;
+    bool must_preview;
+};
+
+/* `is_judged`: ingest has judged as of now. */
+struct sfi_oracle_claim sfi_oracle_time_claim(const struct sfi_oracle_instance *instance, uint32_t p, bool is_judged);
+
+/* --- oracle_wait.c */
+
+/* Its buffer or what is known of its lag has changed. */
+void sfi_oracle_wait_update(struct sfi_oracle_instance *instance, uint32_t p);
+/* Have the timed waits run out? Reports where not. */
+bool sfi_oracle_wait_may_dispatch(struct sfi_oracle_instance *instance);
+/* After a step in which ingest had everything and goes to wait until `wake_us`. */
+void sfi_oracle_wait_stepped(struct sfi_oracle_instance *instance, int64_t wake_us);
+
+/* --- oracle_view.c */
+
+void sfi_oracle_view_check(struct sfi_oracle_instance *instance, bool is_judged);
+/* After a step in which a barrier was fixed: the one before has been counted, the running epoch begins. */
+void sfi_oracle_view_check_counts(struct sfi_oracle_instance *instance);
+
 #endif

@@ -24,21 +24,21 @@ static struct sfi_oracle_topic classify(struct sfi_oracle *oracle, uint32_t numb
     int32_t partitions = sf_sim_kafka_partition_count(oracle->world.broker, number);
     for (uint32_t i = 0; i < topology->sink_count; i++)
         if (strcmp(topology->sinks[i].topic, name) == 0)
-            return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_SINK, i, partitions};
+            return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_SINK, i, partitions, NULL};
     if (is_name(name, topology->application_id, "stoatflow-watermark", "-changelog"))
-        return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_STAMPS, 0, partitions};
+        return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_STAMPS, 0, partitions, NULL};
     for (uint32_t i = 0; i < topology->step_count; i++) {
         if (topology->steps[i].kind != SF_STEP_AGGREGATE) continue;
         const char *store = topology->steps[i].store.name;
         if (is_name(name, topology->application_id, store, "-changelog"))
-            return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_CHANGELOG, i, partitions};
+            return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_CHANGELOG, i, partitions, NULL};
         if (is_name(name, topology->application_id, store, "-emitfrontier-changelog"))
-            return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_FRONTIER, i, partitions};
+            return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_FRONTIER, i, partitions, NULL};
     }
-    return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_OTHER, 0, partitions};
+    return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_OTHER, 0, partitions, NULL};
 }
 
-static const struct sfi_oracle_topic *topic_of(struct sfi_oracle *oracle, uint32_t number)
+struct sfi_oracle_topic *sfi_oracle_topic_of(struct sfi_oracle *oracle, uint32_t number)
 {
     if (number >= oracle->topic_capacity) {
         uint32_t capacity = oracle->topic_capacity == 0 ? 16 : oracle->topic_capacity;
@@ -170,6 +170,15 @@ static void add_packed(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn, co
         say_topic(oracle, "X9", tp, "a packed record in the partition of its key group (K13)", "another partition");
 }
 
+void sfi_oracle_change_read(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn, const struct sfi_oracle_topic *topic,
+                            struct sf_tp tp, const struct sf_record *record)
+{
+    if (oracle->world.topology->settings.is_changelog_packed)
+        add_packed(oracle, txn, topic, tp, record);
+    else
+        add_change(oracle, txn, topic, tp, record);
+}
+
 static void add_raise(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn, const struct sfi_oracle_topic *topic,
                       struct sf_tp tp, const struct sf_record *record)
 {
@@ -213,7 +222,7 @@ void sfi_oracle_appended(void *ctx, struct sf_tp tp, const struct sf_record *rec
 {
     struct sfi_oracle *oracle = ctx;
     if (oracle->is_broken || producer_id == 0) return;
-    const struct sfi_oracle_topic *topic = topic_of(oracle, tp.topic);
+    const struct sfi_oracle_topic *topic = sfi_oracle_topic_of(oracle, tp.topic);
     if (topic->kind == SFI_ORACLE_TOPIC_OTHER) return;
     if (oracle->is_exactly_once && txn_serial == 0) {
         say_topic(oracle, "X6", tp, "records inside a transaction", "records outside");
@@ -225,12 +234,7 @@ void sfi_oracle_appended(void *ctx, struct sf_tp tp, const struct sf_record *rec
     for (uint32_t i = 0; i < count && !oracle->is_broken; i++) {
         switch (topic->kind) {
         case SFI_ORACLE_TOPIC_SINK: add_row(oracle, txn, topic, tp, &records[i]); break;
-        case SFI_ORACLE_TOPIC_CHANGELOG:
-            if (oracle->world.topology->settings.is_changelog_packed)
-                add_packed(oracle, txn, topic, tp, &records[i]);
-            else
-                add_change(oracle, txn, topic, tp, &records[i]);
-            break;
+        case SFI_ORACLE_TOPIC_CHANGELOG: sfi_oracle_change_read(oracle, txn, topic, tp, &records[i]); break;
         case SFI_ORACLE_TOPIC_FRONTIER: add_raise(oracle, txn, topic, tp, &records[i]); break;
         case SFI_ORACLE_TOPIC_STAMPS: add_stamp(oracle, txn, &records[i]); break;
         case SFI_ORACLE_TOPIC_NEW:

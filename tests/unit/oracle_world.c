@@ -67,6 +67,21 @@ static void appended_change(struct oracle_world *w, struct appended a)
     static const uint8_t other[] = "\0\0\0\0\0\0\0\1{\"n\":77}";
     if (a.record.value.data != NULL && lies(w, LIE_CHANGE_VALUE))
         a.record.value = (struct sf_slice){other, sizeof other - 1};
+    static uint8_t kept[2][256];
+    static struct sf_record first;
+    if (w->lie == LIE_CHANGE_AGAIN && ++w->lie_seen == 1) {
+        first = a.record;
+        memcpy(kept[0], a.record.key.data, a.record.key.len);
+        memcpy(kept[1], a.record.value.data, a.record.value.len);
+        first.key.data = kept[0];
+        first.value.data = kept[1];
+    }
+    if (w->lie == LIE_CHANGE_AGAIN && w->lie_seen == w->lie_at) {
+        struct appended again = a;
+        w->is_told = true;
+        again.record = first;
+        tell(w, &again);
+    }
     if (lies(w, LIE_CHANGE_LOST)) return;
     if (a.record.value.data == NULL && lies(w, LIE_TOMBSTONE_LOST)) return;
     if (lies(w, LIE_CHANGE_GONE)) a.record.value = (struct sf_slice){NULL, 0};
@@ -173,12 +188,16 @@ static void on_dispatched(void *ctx, uint64_t epoch, const struct sf_ref *refs, 
         told[1] = refs[0];
         told_tps[1] = tps[0];
     }
+    int64_t jump_us = lies(w, LIE_DELIVERED) ? -1000000 : 0;
+    sf_sim_world_wall_jump(&w->world, jump_us);
     w->engine_checks->dispatched(w->engine_checks->ctx, epoch, told, told_tps, count, watermark);
+    sf_sim_world_wall_jump(&w->world, -jump_us);
 }
 
 static void on_skipped(void *ctx, uint64_t epoch, struct sf_tp tp, int64_t offset, enum sf_drop reason)
 {
     struct oracle_world *w = ctx;
+    if (lies(w, LIE_SKIPPED)) reason = SF_DROP_PROCESSING;
     w->engine_checks->skipped(w->engine_checks->ctx, epoch, tp, offset, reason);
 }
 
@@ -195,7 +214,12 @@ static void on_fixed(void *ctx, const struct sf_cut *cut)
 {
     struct oracle_world *w = ctx;
     struct sf_cut told = *cut;
+    struct sf_source_counts counts = cut->sources[0];
     if (lies(w, LIE_STAMPED)) told.stamp++;
+    if (lies(w, LIE_COUNTED)) {
+        counts.dispatched++;
+        told.sources = &counts; /* of the one source */
+    }
     w->engine_checks->fixed(w->engine_checks->ctx, &told);
     if (lies(w, LIE_FIXED_TWICE)) {
         told.epoch++;
@@ -331,6 +355,8 @@ static void init(struct oracle_world *w, const char *app, int32_t partitions, ui
     w->sched = sf_sim_sched_new(&w->world, &sched);
     struct sf_sim_kafka_config kafka = sf_sim_kafka_config_exact();
     w->broker = sf_sim_kafka_new(&w->world, &kafka);
+    struct sf_sim_disk_config disk = sf_sim_disk_config_exact();
+    w->disk = sf_sim_disk_new(&w->world, &disk);
     CHECK_EQ(sf_sim_kafka_create(w->broker, "in", partitions, NULL, 0), SF_OK);
     CHECK_EQ(sf_sim_kafka_create(w->broker, "more", partitions, NULL, 0), SF_OK);
     CHECK_EQ(sf_sim_kafka_create(w->broker, "out", 2, NULL, 0), SF_OK);
@@ -363,6 +389,7 @@ void oracle_world_start(struct oracle_world *w, enum sf_driver_start start)
     w->has_ended = false;
     w->info = (struct sf_driver_instance){.process = instance,
                                           .kafka = sf_sim_kafka_handle(w->broker, instance),
+                                          .disk = w->disk,
                                           .start = start,
                                           .incarnation = ++w->incarnation * 1000};
     w->engine_checks = w->checks->started(w->oracle, &w->info);
@@ -371,6 +398,7 @@ void oracle_world_start(struct oracle_world *w, enum sf_driver_start start)
                                       .alloc = sf_sim_instance_alloc(instance),
                                       .sched = sf_sim_sched_handle(w->sched, instance),
                                       .kafka = w->info.kafka,
+                                      .stores = sf_sim_disk_factory(w->disk, instance),
                                       .observer = &w->engine_liar,
                                       .is_barrier_manual = true,
                                       .incarnation = w->info.incarnation,
@@ -382,6 +410,61 @@ void oracle_world_start(struct oracle_world *w, enum sf_driver_start start)
     w->info.engine = w->engine;
     w->checks->made(w->oracle, &w->info);
     oracle_world_at(w, now_ms(w));
+}
+
+/* ---------------------------------------------------------------- what a crash leaves of the disk */
+
+static void write_row(struct oracle_world *w, const struct sf_store_op *op)
+{
+    struct sf_sim_instance *vandal = sf_sim_instance_new(&w->world);
+    struct sf_store_config config = {.name = "state"};
+    struct sf_store store;
+    struct sf_error error;
+    CHECK_EQ(sf_store_open(sf_sim_disk_factory(w->disk, vandal), &config, &store, &error), SF_OK);
+    sf_store_write(store, 1, op, 1);
+    CHECK_EQ(sf_store_close(store, &error), SF_OK);
+    sf_sim_instance_kill(vandal);
+    sf_sim_instance_destroy(vandal);
+}
+
+struct vandalism {
+    struct oracle_world *w;
+    uint8_t key[64];
+    uint32_t key_len; /* 0: not found yet */
+};
+
+static void find_row(void *ctx, struct sf_store_slice key, struct sf_store_slice value)
+{
+    struct vandalism *v = ctx;
+    bool wants_position = v->w->lie == LIE_LOCAL_AHEAD || v->w->lie == LIE_LOCAL_BEYOND;
+    bool is_position = key.len > 5 && memcmp(key.data, "\xff\xffpos", 5) == 0;
+    (void)value;
+    if (v->key_len > 0 || is_position != wants_position || (!is_position && key.data[0] == 0xff)) return;
+    assert_true(key.len < sizeof v->key);
+    memcpy(v->key, key.data, key.len);
+    v->key_len = key.len;
+}
+
+static void vandalise(struct oracle_world *w)
+{
+    static const uint8_t other[] = "\0\0\0\0\0\0\0\1{\"n\":77}";
+    struct vandalism v = {.w = w};
+    uint8_t offset[8] = {0};
+    if (w->lie < LIE_LOCAL_VALUE) return;
+    CHECK(sf_sim_disk_each(w->disk, "state", find_row, &v));
+    CHECK(v.key_len > 0);
+    w->is_told = true;
+    struct sf_store_op op = {.kind = SF_STORE_PUT, .key = {v.key, v.key_len}, .value = {other, sizeof other - 1}};
+    if (w->lie == LIE_LOCAL_LOST) op.kind = SF_STORE_DELETE;
+    if (w->lie == LIE_LOCAL_EXTRA) v.key[9] = 230; /* a window start that nobody has */
+    if (w->lie == LIE_LOCAL_FORMAT) op.key.len = 4;
+    if (w->lie == LIE_LOCAL_AHEAD || w->lie == LIE_LOCAL_BEYOND) {
+        struct sf_tp tp = {sf_sim_kafka_topic(w->broker, "app-counts-changelog"), 0};
+        int64_t end = sf_sim_kafka_log_end(w->broker, tp, SF_LOG_STABLE_END);
+        offset[7] = (uint8_t)(end + (w->lie == LIE_LOCAL_BEYOND ? 9 : 0));
+        op.value = (struct sf_store_slice){offset, sizeof offset};
+    }
+    write_row(w, &op);
 }
 
 static void release(struct oracle_world *w, enum sf_driver_ending ending)
@@ -396,6 +479,7 @@ void oracle_world_crash(struct oracle_world *w)
 {
     sf_sim_instance_kill(w->info.process);
     oracle_world_at(w, now_ms(w));
+    vandalise(w);
     release(w, SF_DRIVER_ENDED_CRASHED);
 }
 
@@ -415,6 +499,7 @@ void oracle_world_deinit(struct oracle_world *w)
     w->checks->close(w->oracle);
     sf_sim_kafka_observe(w->broker, NULL);
     sf_sim_kafka_destroy(w->broker);
+    sf_sim_disk_destroy(w->disk);
     sf_sim_sched_destroy(w->sched);
     sf_sim_world_deinit(&w->world);
     sf_topology_destroy(w->topology);

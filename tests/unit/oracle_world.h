@@ -53,13 +53,24 @@ enum oracle_lie {
     LIE_BUFFERED_MANY,   /* more records wait than D1 lets: the bound is told as 1 */
     LIE_ASSIGNED,        /* reading goes on one record too far */
     LIE_FELL_BACK,       /* to an older cut */
-    LIE_COMMITTED        /* the engine takes the next epoch for committed */
+    LIE_COMMITTED,       /* the engine takes the next epoch for committed */
+    LIE_CHANGE_AGAIN,    /* the first changelog row comes again, before another one */
+    LIE_COUNTED,         /* a cut has one dispatched record more */
+    LIE_SKIPPED,         /* a record is skipped for another reason */
+    LIE_DELIVERED,       /* a dispatch batch came a second earlier on the wall clock */
+    LIE_LOCAL_VALUE,     /* a crash leaves a row of the local store with another value */
+    LIE_LOCAL_LOST,      /* or without it */
+    LIE_LOCAL_EXTRA,     /* or with one more */
+    LIE_LOCAL_FORMAT,    /* or with a row that is none */
+    LIE_LOCAL_AHEAD,     /* or its positions ahead of its rows */
+    LIE_LOCAL_BEYOND     /* or beyond the changelog's end */
 };
 
 struct oracle_world {
     struct sf_sim_world world;
     struct sf_sim_sched *sched;
     struct sf_sim_kafka *broker;
+    struct sf_sim_disk *disk;
     struct sf_topology *topology;
     struct sf_plan *plan;
     uint32_t lanes;
