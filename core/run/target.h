@@ -13,7 +13,6 @@
 #include "core/topo/plan.h"
 
 #define SF_TARGET_NONE UINT32_MAX
-#define SF_TOPIC_NAME_BYTES_MAX 249u
 
 enum sf_target_kind { SF_TARGET_SINK, SF_TARGET_CHANGELOG, SF_TARGET_FRONTIER };
 

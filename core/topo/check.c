@@ -8,7 +8,8 @@
 #include "core/topo/order.h"
 
 #define SFI_TRANSACTION_MARGIN_MS 10000 /* V8 */
-#define SFI_NAME_BYTES_MAX 200u         /* leaves room for the prefix and suffix of an internal topic's 249 (K11) */
+#define SFI_NAME_BYTES_MAX 200u         /* leaves room for what the watermark topic adds to the application's id (K1) */
+#define SFI_FRONTIER_SUFFIX "-emitfrontier-changelog" /* the longest that follows a store's name (K2) */
 
 #define FIND(findings, severity, rule, place, ...)                                                                     \
     sf_findings_add((findings), (severity), (rule), (place), (const char *const[]){__VA_ARGS__, NULL})
@@ -56,13 +57,28 @@ static void check_source_names(const struct sf_topology *topology, struct sf_fin
     }
 }
 
+/* The longest of the topics that are named after the two (K11). */
+static void check_store_name(const struct sf_topology *topology, const struct sf_step_spec *step,
+                             struct sf_findings *findings)
+{
+    check_name(findings, step->store.place, "the store name", step->store.name);
+    if (topology->application_id == NULL || step->store.name == NULL) return;
+    size_t length = strlen(topology->application_id) + strlen(step->store.name);
+    size_t most = SF_TOPIC_NAME_BYTES_MAX - strlen("-" SFI_FRONTIER_SUFFIX);
+    if (length <= most) return;
+    char a[SF_TEXT_INT_BYTES], b[SF_TEXT_INT_BYTES];
+    REFUSE(findings, "K11", step->store.place, "application.id and the store name `", step->store.name, "` have ",
+           sf_text_of_int(a, (int64_t)length), " characters together and may have ", sf_text_of_int(b, (int64_t)most),
+           ", since topics are named after both");
+}
+
 static void check_step_names(const struct sf_topology *topology, struct sf_findings *findings)
 {
     for (uint32_t i = 0; i < topology->step_count; i++) {
         const struct sf_step_spec *step = &topology->steps[i];
         bool has_store = step->kind == SF_STEP_AGGREGATE;
         check_name(findings, step->place, "the step name", step->name);
-        if (has_store) check_name(findings, step->store.place, "the store name", step->store.name);
+        if (has_store) check_store_name(topology, step, findings);
         for (uint32_t k = 0; k < topology->source_count; k++)
             if (is_same(step->name, topology->sources[k].name))
                 REFUSE(findings, "V8", step->place, "a source and a step are both named `", step->name, "`");
@@ -95,7 +111,7 @@ static bool is_internal_topic(const struct sf_topology *topology, const char *to
         const struct sf_step_spec *step = &topology->steps[i];
         if (step->kind != SF_STEP_AGGREGATE || step->store.name == NULL) continue;
         if (is_joined(topic, id, step->store.name, "-changelog")) return true;
-        if (is_joined(topic, id, step->store.name, "-emitfrontier-changelog")) return true;
+        if (is_joined(topic, id, step->store.name, SFI_FRONTIER_SUFFIX)) return true;
     }
     return false;
 }

@@ -25,6 +25,7 @@
 #define SF_TOPOLOGY_SINKS_MAX 256u
 #define SF_STEP_INPUTS_MAX 16u
 #define SF_AGGREGATES_MAX 32u
+#define SF_TOPIC_NAME_BYTES_MAX 249u /* a broker's own bound */
 
 /* Where something stands in its file, 1-based; line 0: not from a file. */
 struct sf_place {

@@ -90,6 +90,26 @@ static void names_that_were_left_out_are_found(void **state)
           "it\n");
 }
 
+/* "a" + "-" + store + "-emitfrontier-changelog" is a topic's name: 249 bytes at most. */
+static void an_id_and_a_store_name_too_long_for_a_topic_are_refused_k11(void **state)
+{
+    (void)state;
+    char id[201] = {0}, name[27] = {0};
+    struct subject subject;
+    memset(id, 'i', sizeof id - 1);
+    memset(name, 'n', sizeof name - 2);
+    make(&subject);
+    subject.topology->application_id = id;
+    subject.window->store.name = name;
+    check(&subject, "");
+    name[sizeof name - 2] = 'n';
+    make(&subject);
+    subject.topology->application_id = id;
+    subject.window->store.name = name;
+    check(&subject, "K11 application.id and the store name `nnnnnnnnnnnnnnnnnnnnnnnnnn` have 226 characters together "
+                    "and may have 225, since topics are named after both\n");
+}
+
 static void a_sink_into_the_applications_own_state_is_refused_k11(void **state)
 {
     (void)state;
@@ -213,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_topology_has_no_finding),
         cmocka_unit_test(names_that_were_left_out_are_found),
+        cmocka_unit_test(an_id_and_a_store_name_too_long_for_a_topic_are_refused_k11),
         cmocka_unit_test(a_sink_into_the_applications_own_state_is_refused_k11),
         cmocka_unit_test(references_out_of_range_are_found_and_end_the_graph_checks),
         cmocka_unit_test(a_cycle_is_told_from_what_hangs_behind_it),
