@@ -3,6 +3,7 @@
 #include "core/app/expressions.h"
 #include "core/app/load.h"
 #include "core/app/spelling.h"
+#include "core/time/event_time.h"
 
 static const struct sfi_word error_words[] = {
     {"fail", SF_ERROR_FAIL}, {"continue", SF_ERROR_CONTINUE}, {"dlq", SF_ERROR_DLQ}, {NULL, 0}};
@@ -88,7 +89,7 @@ static void load_window(struct sfi_loader *l, const struct sf_yaml_node *node, s
 
 static void load_store(struct sfi_loader *l, const struct sf_yaml_node *node, struct sf_step_spec *step)
 {
-    int64_t least = step->window.size_ms + step->window.grace_ms;
+    int64_t least = sf_time_add(step->window.size_ms, step->window.grace_ms);
     step->store.place = node != NULL ? sfi_place(node) : step->place;
     step->store.name = sfi_read_name(l, sf_yaml_get(node, "name"));
     if (step->store.name == NULL) step->store.name = step->name;

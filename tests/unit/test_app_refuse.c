@@ -224,6 +224,12 @@ static void spans_that_cannot_be_are_refused(void **state)
          "f:6:80: error: step `x`: retention is 90s and must not be shorter than size + grace, 2m (K6) [V8]\n"},
         {APP("", "- {name: x, from: s, window: {tumbling: 2932896d, grace: 2932896d}, aggregate: {n: count}}\n", ""),
          "f:6:22: error: step `x`: size 2932896d + grace 2932896d lies beyond the year 9999 [V8]\n"},
+        {APP("",
+             "- {name: x, from: s, window: {tumbling: 100000000000d, grace: 100000000000d}, aggregate: {n: count}}\n",
+             ""),
+         "f:6:22: error: step `x`: size 100000000000d + grace 100000000000d lies beyond the year 9999 [V8]\n"
+         "f:6:41: error: streams.x.window.tumbling is 100000000000d and must be at most 253402300799999ms [V8]\n"
+         "f:6:63: error: streams.x.window.grace is 100000000000d and must be at most 253402300799999ms [V8]\n"},
         {APP("", "- {name: x, from: s, window: {tumbling: 99999999999999999d}, aggregate: {n: count}}\n", ""),
          "f:6:41: error: streams.x.window.tumbling must be a duration such as 250ms, 30s, 5m, 1h or 7d, not "
          "`99999999999999999d` [V8]\n"},
