@@ -134,6 +134,18 @@ uint32_t sf_ring_encode(const struct sf_ring *ring, uint64_t incarnation, uint8_
     return bytes;
 }
 
+/* Epochs rise (a flush repeats its own) up to that of the row. */
+static bool has_good_epochs(const uint8_t *stamps, uint32_t count, uint64_t epoch)
+{
+    uint64_t before = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t at = sf_get_be64(stamps + i * ROW_STAMP);
+        if (at < before) return false;
+        before = at;
+    }
+    return before == epoch && epoch < INT64_MAX;
+}
+
 bool sf_ring_decode(struct sf_ring *ring, uint32_t hops_max, const uint8_t *data, uint32_t len,
                     uint64_t *incarnation_out, uint64_t *epoch_out)
 {
@@ -144,6 +156,7 @@ bool sf_ring_decode(struct sf_ring *ring, uint32_t hops_max, const uint8_t *data
     const uint8_t *at = data + ROW_HEAD;
     bool is_flushed = (data[1] & ROW_FLUSHED) != 0;
     uint64_t epoch = sf_get_be64(data + 12);
+    if (!has_good_epochs(at, count, epoch)) return false;
     for (uint32_t i = 0; i < count; i++, at += ROW_STAMP) append(ring, sf_get_be64(at), (int64_t)sf_get_be64(at + 8));
     /* a topology whose deepest h has grown since gets the flush's stamp in all of its places */
     if (is_flushed) fill(ring, epoch, sf_ring_newest(ring));

@@ -159,6 +159,31 @@ static void bytes_that_are_no_row_are_refused(void **state)
     CHECK_EQ(sf_ring_newest(&ring), SF_TIME_UNSET);
 }
 
+/* Epochs that no engine writes would be counted on from. */
+static void a_row_whose_epochs_do_not_rise_to_its_own_is_refused(void **state)
+{
+    (void)state;
+    const int64_t stamps[] = {10, 20, 30};
+    uint8_t row[SF_RING_ROW_BYTES_MAX];
+    struct sf_ring ring;
+    uint64_t incarnation, epoch;
+    sf_ring_init(&ring, 0);
+    push_all(&ring, 1, stamps, 3);
+    uint32_t len = sf_ring_encode(&ring, 1, row, sizeof row);
+    CHECK(sf_ring_decode(&ring, 0, row, len, &incarnation, &epoch));
+    static const uint32_t last_bytes[] = {19, 27, 43, 59}; /* of the row's epoch, then of the stamps' */
+    for (uint32_t i = 0; i < sizeof last_bytes / sizeof last_bytes[0]; i++) {
+        row[last_bytes[i]] ^= 4;
+        CHECK(!sf_ring_decode(&ring, 0, row, len, &incarnation, &epoch));
+        CHECK_EQ(sf_ring_newest(&ring), SF_TIME_UNSET);
+        row[last_bytes[i]] ^= 4;
+    }
+    row[12] = row[len - 16] = 0x7f; /* a last epoch, to which none can be added */
+    memset(row + 13, 0xff, 7);
+    memset(row + len - 15, 0xff, 7);
+    CHECK(!sf_ring_decode(&ring, 0, row, len, &incarnation, &epoch));
+}
+
 static void a_flush_that_is_aborted_gives_the_stamps_back_b12(void **state)
 {
     (void)state;
@@ -202,6 +227,7 @@ int main(void)
         cmocka_unit_test(long_histories_keep_their_places),
         cmocka_unit_test(a_row_brings_the_ring_back_k1),
         cmocka_unit_test(bytes_that_are_no_row_are_refused),
+        cmocka_unit_test(a_row_whose_epochs_do_not_rise_to_its_own_is_refused),
         cmocka_unit_test(a_flush_that_is_aborted_gives_the_stamps_back_b12),
         cmocka_unit_test(a_flushed_row_fills_a_deeper_ring_k1),
     };
