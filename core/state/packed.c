@@ -2,6 +2,7 @@
 
 #include "core/bytes.h"
 #include "core/hash.h"
+#include "core/ops/number.h"
 #include "core/time/event_time.h"
 
 #define KEY_VERSION 1u
@@ -132,7 +133,7 @@ static const uint8_t *read_acc(const uint8_t *at, const uint8_t *end, struct sf_
     if (kind != SF_ACC_DOUBLE || end - at < 8) return NULL;
     uint64_t bits = sf_get_be64(at);
     memcpy(&acc_out->as.real, &bits, sizeof bits);
-    return at + 8;
+    return sf_double_is_finite(acc_out->as.real) ? at + 8 : NULL;
 }
 
 enum sf_status sf_packed_value_read(struct sf_slice value, int64_t start, int64_t *ts_ms_out, struct sf_acc *accs,

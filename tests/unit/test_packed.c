@@ -72,6 +72,23 @@ static void extreme_numbers_come_back(void **state)
     }
 }
 
+/* A sum that no engine has: written out as a result it would end the process. */
+static void a_double_that_is_not_finite_is_refused(void **state)
+{
+    (void)state;
+    uint8_t bytes[] = {0x06, SF_ACC_DOUBLE, 0x7f, 0xf0, 0, 0, 0, 0, 0, 0};
+    struct sf_acc back;
+    int64_t ts_ms;
+    const char *reason = "";
+    for (uint32_t nan = 0; nan < 2; nan++) {
+        bytes[sizeof bytes - 1] = (uint8_t)nan; /* infinity, then a NaN */
+        CHECK_EQ(sf_packed_value_read((struct sf_slice){bytes, sizeof bytes}, 1000, &ts_ms, &back, 1, &reason),
+                 SF_E_CORRUPT);
+    }
+    bytes[3] = 0xef; /* below the largest double */
+    CHECK_EQ(sf_packed_value_read((struct sf_slice){bytes, sizeof bytes}, 1000, &ts_ms, &back, 1, &reason), SF_OK);
+}
+
 /* ------------------------------------------------------------------ in a window store */
 
 static struct sf_window_store *store_new(void)
@@ -321,6 +338,7 @@ int main(void)
         cmocka_unit_test(key_bytes_are_as_documented_k5),
         cmocka_unit_test(row_value_bytes_are_as_documented_k5),
         cmocka_unit_test(extreme_numbers_come_back),
+        cmocka_unit_test(a_double_that_is_not_finite_is_refused),
         cmocka_unit_test(any_damaged_byte_is_noticed_and_nothing_is_applied_case_55),
         cmocka_unit_test(record_of_other_fields_or_another_group_is_refused),
         cmocka_unit_test(first_part_of_an_image_empties_the_unit_later_ones_do_not),
