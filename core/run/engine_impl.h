@@ -193,6 +193,9 @@ void sfi_start_release(struct sf_engine *engine);
 enum sf_status sfi_stamp_open(struct sf_engine *engine);
 enum sf_status sfi_stamp_poll(struct sf_engine *engine);
 
+/* SF_E_CORRUPT with "offset n: `reason`", before which a reader of the log puts topic and partition. */
+enum sf_status sfi_bad_record(const struct sf_record *record, const char *reason, struct sf_error *error);
+
 /* Ends the engine with "`what` `topic`: `remedy`"; topic and remedy may be NULL. */
 void sfi_start_fail(struct sf_engine *engine, const struct sf_step *step, enum sf_status status, const char *what,
                     const char *topic, const char *remedy);

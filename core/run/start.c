@@ -37,6 +37,18 @@ void sfi_start_next(struct sf_engine *engine, enum sfi_start start)
 
 /* ------------------------------------------------------------------ the newest stamp (K1, B11) */
 
+enum sf_status sfi_bad_record(const struct sf_record *record, const char *reason, struct sf_error *error)
+{
+    struct sf_text text;
+    error->status = SF_E_CORRUPT;
+    sf_text_init(&text, error->text, sizeof error->text);
+    sf_text_add(&text, "offset ");
+    sf_text_add_int(&text, record->offset);
+    sf_text_add(&text, ": ");
+    sf_text_add(&text, reason);
+    return SF_E_CORRUPT;
+}
+
 static enum sf_status on_stamp(void *ctx, struct sf_tp tp, const struct sf_record *record, struct sf_error *error)
 {
     struct sf_engine *engine = ctx;
@@ -47,13 +59,7 @@ static enum sf_status on_stamp(void *ctx, struct sf_tp tp, const struct sf_recor
         engine->has_stamp = true;
         return SF_OK;
     }
-    struct sf_text text;
-    error->status = SF_E_CORRUPT;
-    sf_text_init(&text, error->text, sizeof error->text);
-    sf_text_add(&text, "offset ");
-    sf_text_add_int(&text, record->offset);
-    sf_text_add(&text, ": not a stamp of a version that this program knows");
-    return SF_E_CORRUPT;
+    return sfi_bad_record(record, "not a stamp of a version that this program knows", error);
 }
 
 enum sf_status sfi_stamp_open(struct sf_engine *engine)

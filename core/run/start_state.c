@@ -127,9 +127,9 @@ static enum sf_status on_frontier(void *ctx, struct sf_tp tp, const struct sf_re
 {
     struct sf_engine *engine = ctx;
     const struct sf_target *target = target_of(engine, tp.topic);
-    (void)error;
     assert(target != NULL); /* only what list_logs has listed is read */
-    if (record->value.data == NULL || record->value.len != 8) return SF_OK;
+    if (record->value.data == NULL) return SF_OK;
+    if (record->value.len != 8) return sfi_bad_record(record, "not an emit frontier", error);
     engine->emitted[target->index] = (int64_t)sf_get_be64(record->value.data);
     return SF_OK;
 }

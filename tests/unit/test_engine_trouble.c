@@ -423,6 +423,41 @@ static void an_application_that_was_moved_sends_nothing_restored_again_s3(void *
     engine_world_deinit(&w);
 }
 
+/* A record of somebody else's in a topic of the engine's: the start ends and says where it stands. */
+static void a_start_refuses_a_bad_record(const char *topic, const char *key, const char *before, const char *after)
+{
+    struct engine_world w;
+    engine_world_init(&w, count_app, 1, 1, 0);
+    engine_world_append(&w, 0, "a", 5, "1");
+    engine_world_at(&w, 1);
+    engine_world_barrier(&w);
+    engine_world_crash(&w);
+    struct sf_tp tp = {.topic = sf_sim_kafka_topic(w.broker, topic), .partition = 0};
+    struct sf_out out = {.key = {(const uint8_t *)key, (uint32_t)strlen(key)}, .value = {(const uint8_t *)"bad", 3}};
+    char expected[SF_ERROR_TEXT_BYTES];
+    int64_t offset = sf_sim_kafka_append(w.broker, tp, &out, 1);
+    (void)snprintf(expected, sizeof expected, "%s offset %" PRId64 ": %s", before, offset, after);
+    engine_world_start(&w);
+    engine_world_at(&w, 20000);
+    CHECK(w.has_ended);
+    CHECK_EQ(w.end, SF_END_FAILED);
+    CHECK_EQ(w.error.status, SF_E_CORRUPT);
+    CHECK_STR(w.error.text, expected);
+    engine_world_deinit(&w);
+}
+
+static void records_of_internal_topics_are_refused_with_their_place(void **state)
+{
+    (void)state;
+    a_start_refuses_a_bad_record("counts-stoatflow-watermark-changelog", "stamp",
+                                 "cannot read the watermark topic: counts-stoatflow-watermark-changelog/0:",
+                                 "not a stamp of a version that this program knows");
+    a_start_refuses_a_bad_record("counts-counts-emitfrontier-changelog", "frontier",
+                                 "cannot restore: counts-counts-emitfrontier-changelog/0:", "not an emit frontier");
+    a_start_refuses_a_bad_record("counts-counts-changelog", "short", "cannot restore: counts-counts-changelog/0",
+                                 "key shorter than a window and its sequence");
+}
+
 /* Steps behind a key change read what came from the source as the source says it is encoded. */
 static void values_keep_their_encoding_over_a_key_change(void **state)
 {
@@ -489,6 +524,7 @@ int main(void)
         cmocka_unit_test(a_key_change_crosses_lanes_and_barriers_stay_aligned_l3_b5),
         cmocka_unit_test(internal_topics_that_lose_nothing_are_warned_of_and_others_refused_k11),
         cmocka_unit_test(an_application_that_was_moved_sends_nothing_restored_again_s3),
+        cmocka_unit_test(records_of_internal_topics_are_refused_with_their_place),
         cmocka_unit_test(values_keep_their_encoding_over_a_key_change),
         cmocka_unit_test(at_least_once_loses_nothing_over_a_crash_b10),
     };
