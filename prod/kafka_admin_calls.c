@@ -21,9 +21,9 @@ static bool done_err(struct sfi_kafka_reply *reply, rd_kafka_resp_err_t err, con
     return done(reply, sfi_kafka_status(err), text != NULL ? text : rd_kafka_err2str(err));
 }
 
-/* Waits for the answer to an admin call just made. NULL: none in time; one that is late is dropped when it comes,
- * told from the next by its opaque. */
-static rd_kafka_event_t *result_wait(struct sfi_kafka_admin *admin, const void *opaque)
+/* Waits for the answer to the admin call just made. NULL: none in time; one that is late is dropped when it comes, told
+ * from the next by its opaque, the number of the call. */
+static rd_kafka_event_t *result_wait(struct sfi_kafka_admin *admin)
 {
     int64_t deadline = sfi_kafka_now_ms() + SFI_KAFKA_ATTEMPT_MS + 500;
     for (;;) {
@@ -35,17 +35,19 @@ static rd_kafka_event_t *result_wait(struct sfi_kafka_admin *admin, const void *
         if (is_closing) return NULL;
         rd_kafka_event_t *event = rd_kafka_queue_poll(admin->queue, left < 100 ? (int)left : 100);
         if (event == NULL) continue;
-        if (rd_kafka_event_opaque(event) == opaque) return event;
+        if ((uintptr_t)rd_kafka_event_opaque(event) == admin->call_last) return event;
         rd_kafka_event_destroy(event);
     }
 }
 
-static rd_kafka_AdminOptions_t *options_new(struct sfi_kafka_admin *admin, rd_kafka_admin_op_t op, const void *opaque)
+/* For one call. */
+static rd_kafka_AdminOptions_t *options_new(struct sfi_kafka_admin *admin, rd_kafka_admin_op_t op)
 {
     char text[128];
     rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(admin->stable, op);
     (void)rd_kafka_AdminOptions_set_request_timeout(options, SFI_KAFKA_ATTEMPT_MS, text, sizeof text);
-    rd_kafka_AdminOptions_set_opaque(options, (void *)(uintptr_t)opaque);
+    admin->call_last++;
+    rd_kafka_AdminOptions_set_opaque(options, (void *)admin->call_last);
     return options;
 }
 
@@ -96,11 +98,11 @@ static bool try_create(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask,
     if (topic == NULL) return done(reply, SF_E_ARG, text);
     for (uint32_t i = 0; i < ask->setting_count; i++)
         (void)rd_kafka_NewTopic_set_config(topic, ask->settings[i].name, ask->settings[i].value);
-    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_CREATETOPICS, ask);
+    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_CREATETOPICS);
     rd_kafka_CreateTopics(admin->stable, &topic, 1, options, admin->queue);
     rd_kafka_AdminOptions_destroy(options);
     rd_kafka_NewTopic_destroy(topic);
-    rd_kafka_event_t *event = result_wait(admin, ask);
+    rd_kafka_event_t *event = result_wait(admin);
     if (event == NULL) return false;
     rd_kafka_resp_err_t err = rd_kafka_event_error(event);
     if (err == RD_KAFKA_RESP_ERR_NO_ERROR) {
@@ -148,11 +150,11 @@ static bool try_describe(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *as
     enum sf_status status = partitions_of(admin, name, &partition_count);
     if (status != SF_OK) return done(reply, status, NULL);
     rd_kafka_ConfigResource_t *resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name);
-    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, ask);
+    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
     rd_kafka_DescribeConfigs(admin->stable, &resource, 1, options, admin->queue);
     rd_kafka_AdminOptions_destroy(options);
     rd_kafka_ConfigResource_destroy(resource);
-    rd_kafka_event_t *event = result_wait(admin, ask);
+    rd_kafka_event_t *event = result_wait(admin);
     if (event == NULL) return false;
     rd_kafka_resp_err_t err = rd_kafka_event_error(event);
     size_t count = 0;
@@ -174,11 +176,11 @@ static bool try_truncate(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *as
                                       ask->tps[0].partition)->offset = ask->before;
     rd_kafka_DeleteRecords_t *request = rd_kafka_DeleteRecords_new(list);
     rd_kafka_topic_partition_list_destroy(list);
-    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_DELETERECORDS, ask);
+    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_DELETERECORDS);
     rd_kafka_DeleteRecords(admin->stable, &request, 1, options, admin->queue);
     rd_kafka_AdminOptions_destroy(options);
     rd_kafka_DeleteRecords_destroy(request);
-    rd_kafka_event_t *event = result_wait(admin, ask);
+    rd_kafka_event_t *event = result_wait(admin);
     if (event == NULL) return false;
     rd_kafka_resp_err_t err = rd_kafka_event_error(event);
     if (err == RD_KAFKA_RESP_ERR_NO_ERROR) {
@@ -295,13 +297,13 @@ static bool try_committed(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *a
     rd_kafka_topic_partition_list_t *list = tps_list(admin, ask);
     rd_kafka_ListConsumerGroupOffsets_t *request = rd_kafka_ListConsumerGroupOffsets_new(ask->group, list);
     rd_kafka_topic_partition_list_destroy(list);
-    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, ask);
+    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS);
     rd_kafka_error_t *error = rd_kafka_AdminOptions_set_require_stable_offsets(options, 1);
     assert(error == NULL);
     rd_kafka_ListConsumerGroupOffsets(admin->stable, &request, 1, options, admin->queue);
     rd_kafka_AdminOptions_destroy(options);
     rd_kafka_ListConsumerGroupOffsets_destroy(request);
-    rd_kafka_event_t *event = result_wait(admin, ask);
+    rd_kafka_event_t *event = result_wait(admin);
     if (event == NULL) return false;
     rd_kafka_resp_err_t err = rd_kafka_event_error(event);
     bool is_stable = true;
@@ -376,11 +378,11 @@ static bool try_commit(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask,
 {
     if (ask->token.id != 0) return try_commit_member(admin, ask, reply);
     rd_kafka_AlterConsumerGroupOffsets_t *request = rd_kafka_AlterConsumerGroupOffsets_new(ask->group, ask->offsets);
-    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS, ask);
+    rd_kafka_AdminOptions_t *options = options_new(admin, RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS);
     rd_kafka_AlterConsumerGroupOffsets(admin->stable, &request, 1, options, admin->queue);
     rd_kafka_AdminOptions_destroy(options);
     rd_kafka_AlterConsumerGroupOffsets_destroy(request);
-    rd_kafka_event_t *event = result_wait(admin, ask);
+    rd_kafka_event_t *event = result_wait(admin);
     if (event == NULL) return false;
     rd_kafka_resp_err_t err = rd_kafka_event_error(event);
     if (err == RD_KAFKA_RESP_ERR_NO_ERROR) {
