@@ -19,7 +19,9 @@
 #include "driver/oracle_parts.h"
 
 #define STORE_NAME "state"
-#define HEAD_BYTES 11u /* store, window start, key group */
+#define VERSION 2u
+#define HEAD_BYTES 12u /* store, window start, key group, row or trace */
+#define TRACE_BYTES 17u
 #define META 0xffffu
 
 struct entry {
@@ -233,11 +235,18 @@ static bool take_position(struct local *local, struct sf_store_slice key, struct
 
 static bool take_meta(struct local *local, struct sf_store_slice key, struct sf_store_slice value)
 {
-    if (key.len == 8 && memcmp(key.data + 2, "format", 6) == 0) return value.len == 9 && value.data[0] == 1;
+    if (key.len == 8 && memcmp(key.data + 2, "format", 6) == 0) return value.len == 9 && value.data[0] == VERSION;
     return key.len > 5 && memcmp(key.data + 2, "pos", 3) == 0 && take_position(local, key, value);
 }
 
-/* store be16 | window start be64 | key group u8 | record key -> the changelog's value */
+/* … 01 | kind u8 | slot be32 -> count be32: the changelog holds that record of the unit */
+static bool is_trace(const struct local *local, struct sf_store_slice key, struct sf_store_slice value)
+{
+    return local->oracle->world.topology->settings.is_changelog_packed && key.len == TRACE_BYTES &&
+           key.data[10] < SF_KEY_GROUPS && key.data[12] <= 1 && value.len == 4;
+}
+
+/* store be16 | window start be64 | key group u8 | 00 | record key -> the changelog's value */
 static bool take_row(struct local *local, struct sf_store_slice key, struct sf_store_slice value)
 {
     uint32_t step = sf_get_be16(key.data);
@@ -246,9 +255,15 @@ static bool take_row(struct local *local, struct sf_store_slice key, struct sf_s
     uint64_t start = sf_get_be64(key.data + 2);
     uint64_t hash = sf_hash64(key.data + HEAD_BYTES, key.len - HEAD_BYTES);
     if (topology->steps[step].kind != SF_STEP_AGGREGATE || start > INT64_MAX) return false;
+    if (key.data[11] != 0) return key.data[11] == 1 && is_trace(local, key, value);
     if (key.data[10] != sf_key_group(hash)) return false;
+    uint64_t value_hash = nonzero(sf_hash64(value.data, value.len));
+    struct sf_slice packed = {.data = value.data, .len = value.len};
+    if (topology->settings.is_changelog_packed &&
+        !sfi_oracle_packed_value_hash(local->oracle, step, (int64_t)start, packed, &value_hash))
+        return false;
     local->row_count++;
-    put(local, step, (int64_t)start, hash, nonzero(sf_hash64(value.data, value.len)));
+    put(local, step, (int64_t)start, hash, value_hash);
     return true;
 }
 

@@ -57,9 +57,8 @@ static bool take_number(struct bytes *bytes, struct sfi_model_number *number_out
     return true;
 }
 
-/* A row's value; its hash is that of the text that the rows format would hold. */
-static bool hash_value(struct sfi_oracle *oracle, uint32_t step, int64_t start, struct sf_slice value,
-                       uint64_t *hash_out)
+bool sfi_oracle_packed_value_hash(struct sfi_oracle *oracle, uint32_t step, int64_t start, struct sf_slice value,
+                                  uint64_t *hash_out)
 {
     struct sfi_model_number numbers[SF_AGGREGATES_MAX];
     const struct sfi_model_aggregates *aggregates = &oracle->model.steps[step].aggregates;
@@ -83,7 +82,7 @@ static bool take_entries(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn, 
         if (!take_slice(&bytes, &key) || !take_slice(&bytes, &row)) return false;
         change.key_hash = sf_hash64(key.data, key.len);
         if (sf_key_group(change.key_hash) != change.group) return false;
-        if (!hash_value(oracle, change.step, change.start, row, &change.value_hash)) return false;
+        if (!sfi_oracle_packed_value_hash(oracle, change.step, change.start, row, &change.value_hash)) return false;
         sfi_oracle_change_add(oracle, txn, &change);
     }
     return bytes.at == bytes.end;

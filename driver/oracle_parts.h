@@ -482,6 +482,9 @@ struct sfi_oracle_topic *sfi_oracle_topic_of(struct sfi_oracle *oracle, uint32_t
 
 /* --- oracle_packed.c */
 
+/* A packed row's value; its hash is that of the text that the rows format would hold. False: it is none. */
+bool sfi_oracle_packed_value_hash(struct sfi_oracle *oracle, uint32_t step, int64_t start, struct sf_slice value,
+                                  uint64_t *hash_out);
 /* One record of a packed changelog into changes. False: it is none. */
 bool sfi_oracle_packed_read(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn, uint32_t step, struct sf_tp tp,
                             const struct sf_record *record);

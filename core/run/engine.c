@@ -187,8 +187,6 @@ struct sf_engine *sf_engine_new(const struct sf_engine_config *config)
     assert(config->lanes >= 1 && config->lanes <= SF_LANES_MAX);
     struct sf_engine *engine = sf_calloc(config->alloc, 1, sizeof *engine);
     engine->config = *config;
-    /* which slots of a unit the log holds stands in the log alone: a packed store is restored from all of it */
-    if (config->topology->settings.is_changelog_packed) engine->config.stores = (struct sf_store_factory){0};
     engine->lane_total = config->plan->sub_count * config->lanes;
     sf_ring_init(&engine->ring, config->plan->hops_max);
     sf_targets_init(&engine->targets, config->alloc, config->plan, config->kafka);

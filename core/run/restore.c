@@ -1,5 +1,6 @@
 #include "core/run/restore.h"
 
+#include "core/bytes.h"
 #include "core/hash.h"
 #include "core/note.h"
 #include "core/state/changelog.h"
@@ -175,6 +176,27 @@ static bool has_store(const struct sf_restore *restore, uint32_t store)
     return false;
 }
 
+static struct sf_restored row_of(struct sf_restore *restore, const struct sf_local_row *row,
+                                 struct sf_store_slice value)
+{
+    static const uint8_t empty[1];
+    uint32_t len = sf_row_key_write(restore->row_key, row->record_key.data, row->record_key.len, row->start);
+    return (struct sf_restored){.kind = SF_RESTORED_LOCAL_ROW,
+                                .store = row->store,
+                                .hash = sf_hash64(row->record_key.data, row->record_key.len),
+                                .key = {.data = restore->row_key, .len = len},
+                                .value = {.data = value.len > 0 ? value.data : empty, .len = value.len}};
+}
+
+static struct sf_restored trace_of(const struct sf_local_row *row, struct sf_store_slice value)
+{
+    return (struct sf_restored){.kind = SF_RESTORED_TRACE,
+                                .store = row->store,
+                                .hash = row->group,
+                                .packed_key = row->packed_key,
+                                .entry_count = value.len == SF_LOCAL_TRACE_BYTES ? sf_get_be32(value.data) : 0};
+}
+
 static bool take_local(struct sf_restore *restore, struct sf_store_slice key, struct sf_store_slice value)
 {
     struct sf_local_row row;
@@ -183,21 +205,17 @@ static bool take_local(struct sf_restore *restore, struct sf_store_slice key, st
         return false;
     }
     if (is_wiped(restore, row.store)) return true;
-    uint32_t len = sf_row_key_write(restore->row_key, row.record_key.data, row.record_key.len, row.start);
-    static const uint8_t empty[1];
-    struct sf_restored restored = {.store = row.store,
-                                   .is_local = true,
-                                   .hash = sf_hash64(row.record_key.data, row.record_key.len),
-                                   .key = {.data = restore->row_key, .len = len},
-                                   .value = {.data = value.len > 0 ? value.data : empty, .len = value.len}};
-    const char *reason = "";
-    enum sf_status status = restore->config.sink(restore->config.sink_ctx, &restored, &reason);
+    struct sf_restored restored = row.is_trace ? trace_of(&row, value) : row_of(restore, &row, value);
+    const char *reason = "a trace that is no count";
+    enum sf_status status = SF_E_CORRUPT;
+    if (!row.is_trace || value.len == SF_LOCAL_TRACE_BYTES)
+        status = restore->config.sink(restore->config.sink_ctx, &restored, &reason);
     if (status != SF_OK) {
         fail_local(restore, status, reason);
         return false;
     }
     sf_local_writer_found(restore->config.writer, row.store, row.start);
-    restore->rows++;
+    if (!row.is_trace) restore->rows++;
     return true;
 }
 
@@ -314,7 +332,8 @@ static enum sf_status hash_of(const struct sf_restore_log *log, struct sf_slice 
 static bool take_record(struct sf_restore *restore, const struct sf_record *record)
 {
     const struct sf_restore_log *log = &restore->logs[restore->batch_log];
-    struct sf_restored restored = {.store = log->store, .key = record->key, .value = record->value};
+    struct sf_restored restored = {
+        .kind = SF_RESTORED_RECORD, .store = log->store, .key = record->key, .value = record->value};
     const char *reason = "";
     enum sf_status status = hash_of(log, record->key, &restored.hash, &reason);
     if (status == SF_OK) status = restore->config.sink(restore->config.sink_ctx, &restored, &reason);

@@ -34,14 +34,21 @@ struct sf_restore_log {
     int64_t log_end;
 };
 
-/* A changelog record for the window store of `store` (sf_window_store_restore), or a row of the local store
- * (sf_window_store_restore_local); bytes borrowed until return. */
+enum sf_restored_kind {
+    SF_RESTORED_RECORD,    /* of a changelog, for sf_window_store_restore */
+    SF_RESTORED_LOCAL_ROW, /* of the local store, for sf_window_store_restore_local */
+    SF_RESTORED_TRACE      /* of the local store, for sf_window_store_restore_trace */
+};
+
+/* Something for the window store of `store`; bytes borrowed until return. */
 struct sf_restored {
+    enum sf_restored_kind kind;
     uint32_t store;
-    bool is_local;
-    uint64_t hash;         /* of its record key, or any of its key group: says which lane (L2) */
+    uint64_t hash;                   /* of its record key, or any of its key group: says which lane (L2) */
     struct sf_slice key;
-    struct sf_slice value; /* data NULL: gone */
+    struct sf_slice value;           /* data NULL: gone */
+    struct sf_packed_key packed_key; /* a trace's */
+    uint32_t entry_count;
 };
 
 /* SF_OK, or SF_E_CORRUPT with the reason. */

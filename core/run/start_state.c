@@ -170,8 +170,14 @@ static enum sf_status on_restored(void *ctx, const struct sf_restored *restored,
     uint32_t lane = sf_lane_of_hash(restored->hash, engine->config.lanes);
     struct sf_flow *flow = sf_lane_flow(engine->lanes[plan->sub * engine->config.lanes + lane]);
     struct sf_window_store *store = flow->steps[plan->rank].store;
-    return restored->is_local ? sf_window_store_restore_local(store, restored->key, restored->value, reason_out)
-                              : sf_window_store_restore(store, restored->key, restored->value, reason_out);
+    switch (restored->kind) {
+    case SF_RESTORED_LOCAL_ROW:
+        return sf_window_store_restore_local(store, restored->key, restored->value, reason_out);
+    case SF_RESTORED_TRACE:
+        return sf_window_store_restore_trace(store, &restored->packed_key, restored->entry_count, reason_out);
+    case SF_RESTORED_RECORD: break;
+    }
+    return sf_window_store_restore(store, restored->key, restored->value, reason_out);
 }
 
 /* The store's news go to whoever uses it: this task while it restores, persist later. Any thread. */

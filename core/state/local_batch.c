@@ -1,5 +1,6 @@
 #include "core/state/local_batch.h"
 
+#include "core/bytes.h"
 #include "core/state/local_layout.h"
 #include "core/state/packed.h"
 
@@ -134,7 +135,7 @@ uint8_t *sfi_local_batch_clear(struct sfi_local_batch *batch, uint32_t store, in
     for (uint32_t i = 0; i < SF_KEY_GROUPS / 64; i++) live |= window->live[i];
     if (live != 0 || !can_go)
         return append(batch, window,
-                      (struct sfi_local_entry){.kind = SFI_ENTRY_CLEAR, .key_len = SF_LOCAL_ROW_HEAD_BYTES});
+                      (struct sfi_local_entry){.kind = SFI_ENTRY_CLEAR, .key_len = SF_LOCAL_UNIT_BYTES});
     free_window(batch, window);
     uint32_t at = (uint32_t)(window - batch->windows);
     memmove(window, window + 1, (batch->window_count - at - 1) * sizeof *window);
@@ -158,7 +159,7 @@ void sfi_local_batch_op(struct sfi_local_batch *batch, struct sf_store_op op)
 
 static uint32_t group_of(const struct sfi_local_entry *entry)
 {
-    return entry->bytes[SF_LOCAL_ROW_HEAD_BYTES - 1];
+    return entry->bytes[SF_LOCAL_UNIT_BYTES - 1];
 }
 
 /* Counting sort by key group; the order of putting stays within a group. */
@@ -188,8 +189,8 @@ static void spread(struct sfi_local_batch *batch, const struct sfi_local_window 
 static int compare(const struct sfi_local_entry *a, const struct sfi_local_entry *b)
 {
     uint32_t least = a->key_len < b->key_len ? a->key_len : b->key_len;
-    int order = memcmp(a->bytes + SF_LOCAL_ROW_HEAD_BYTES, b->bytes + SF_LOCAL_ROW_HEAD_BYTES,
-                       least - SF_LOCAL_ROW_HEAD_BYTES);
+    int order =
+        memcmp(a->bytes + SF_LOCAL_UNIT_BYTES, b->bytes + SF_LOCAL_UNIT_BYTES, least - SF_LOCAL_UNIT_BYTES);
     if (order != 0) return order;
     return a->key_len < b->key_len ? -1 : a->key_len > b->key_len;
 }
@@ -247,6 +248,13 @@ static void add_row(struct sfi_local_batch *batch, struct sfi_local_entry row)
     batch->row_count++;
 }
 
+static void add_put(struct sfi_local_batch *batch, uint8_t *bytes, uint32_t key_len, uint32_t value_len)
+{
+    add_row(batch, (struct sfi_local_entry){
+                       .bytes = bytes, .key_len = key_len & SFI_ENTRY_KEY_LEN_MAX, .value_len = value_len});
+}
+
+/* Its rows, and its trace. */
 static void unpack(struct sfi_local_batch *batch, const struct sfi_local_window *window, uint32_t group,
                    const struct sfi_local_entry *entry)
 {
@@ -255,14 +263,16 @@ static void unpack(struct sfi_local_batch *batch, const struct sfi_local_window 
     const char *reason;
     enum sf_status status;
     sf_packed_resume(&reader, (struct sf_slice){.data = entry->bytes + entry->key_len, .len = entry->value_len});
+    uint8_t *trace = sfi_local_batch_take(batch, SF_LOCAL_TRACE_KEY_BYTES + SF_LOCAL_TRACE_BYTES);
+    memcpy(trace, entry->bytes, SF_LOCAL_TRACE_KEY_BYTES);
+    sf_put_be32(trace + SF_LOCAL_TRACE_KEY_BYTES, reader.left);
+    add_put(batch, trace, SF_LOCAL_TRACE_KEY_BYTES, SF_LOCAL_TRACE_BYTES);
     while ((status = sf_packed_next(&reader, &key, &value, &reason)) == SF_OK) {
-        if (key.len > SF_LOCAL_KEY_BYTES_MAX) continue;
         uint32_t key_len = SF_LOCAL_ROW_HEAD_BYTES + key.len;
         uint8_t *bytes = sfi_local_batch_take(batch, (size_t)key_len + value.len);
         (void)sf_local_row_key_write(bytes, window->store, window->start, group, key.data, key.len);
         memcpy(bytes + key_len, value.data, value.len);
-        add_row(batch, (struct sfi_local_entry){
-                           .bytes = bytes, .key_len = key_len & SFI_ENTRY_KEY_LEN_MAX, .value_len = value.len});
+        add_put(batch, bytes, key_len, value.len);
     }
     assert(status == SF_END); /* it was whole when it was put */
 }

@@ -4,8 +4,8 @@
  *     windows, by (store, start):  entries in the order in which they were put: rows, deletes, clears of a key group,
  *                                  and records of the packed changelog as they are
  *     make:  per window, spread the entries over the key groups; per group, what stands before the last clear falls
- *            away, packed records are unpacked, sort by key, the last entry of a key wins  ->  ops of the store, in key
- *            order
+ *            away, packed records are unpacked into rows and a trace, sort by key, the last entry of a key wins
+ *            ->  ops of the store, in key order
  *
  * A window whose last row is cleared, and that cannot be in the store, goes at once: a window that lives shorter than
  * the time between two batches costs the copy of its packed records and nothing else.
@@ -25,8 +25,8 @@
 enum sfi_entry_kind {
     SFI_ENTRY_PUT,
     SFI_ENTRY_DELETE,
-    SFI_ENTRY_CLEAR, /* of the key group: key without a record key */
-    SFI_ENTRY_PACKED /* of the key group: key without a record key, then a packed record's value */
+    SFI_ENTRY_CLEAR, /* of the key group: what its keys begin with */
+    SFI_ENTRY_PACKED /* key of its trace, then a packed record's value */
 };
 
 #define SFI_ENTRY_KEY_LEN_MAX 0x3fffffffu

@@ -5,6 +5,8 @@
 
 #define META 0xffffu
 
+enum { WHAT_ROW, WHAT_TRACE };
+
 static void head_write(uint8_t *out, uint32_t store, int64_t start, uint32_t group)
 {
     assert(store < SF_LOCAL_STORES_MAX && start >= 0 && group < SF_KEY_GROUPS);
@@ -18,8 +20,29 @@ uint32_t sf_local_row_key_write(uint8_t *out, uint32_t store, int64_t start, uin
 {
     assert(key_len <= SF_LOCAL_KEY_BYTES_MAX);
     head_write(out, store, start, sf_key_group(hash));
+    out[SF_LOCAL_UNIT_BYTES] = WHAT_ROW;
     if (key_len > 0) memcpy(out + SF_LOCAL_ROW_HEAD_BYTES, record_key, key_len);
     return SF_LOCAL_ROW_HEAD_BYTES + key_len;
+}
+
+void sf_local_trace_key_write(uint8_t out[SF_LOCAL_TRACE_KEY_BYTES], uint32_t store, const struct sf_packed_key *key)
+{
+    head_write(out, store, key->start, key->group);
+    out[SF_LOCAL_UNIT_BYTES] = WHAT_TRACE;
+    out[SF_LOCAL_UNIT_BYTES + 1] = (uint8_t)key->kind;
+    sf_put_be32(out + SF_LOCAL_UNIT_BYTES + 2, key->slot);
+}
+
+static bool trace_read(struct sf_store_slice key, struct sf_local_row *row)
+{
+    if (key.len != SF_LOCAL_TRACE_KEY_BYTES || key.data[SF_LOCAL_UNIT_BYTES + 1] > SF_PACKED_IMAGE) return false;
+    row->is_trace = true;
+    row->packed_key = (struct sf_packed_key){
+        .kind = key.data[SF_LOCAL_UNIT_BYTES + 1] == SF_PACKED_IMAGE ? SF_PACKED_IMAGE : SF_PACKED_ENTRIES,
+        .start = row->start,
+        .group = row->group,
+        .slot = sf_get_be32(key.data + SF_LOCAL_UNIT_BYTES + 2)};
+    return true;
 }
 
 bool sf_local_row_key_read(struct sf_store_slice key, struct sf_local_row *out)
@@ -28,12 +51,11 @@ bool sf_local_row_key_read(struct sf_store_slice key, struct sf_local_row *out)
     uint32_t store = sf_get_be16(key.data);
     uint64_t start = sf_get_be64(key.data + 2);
     if (store >= SF_LOCAL_STORES_MAX || start > INT64_MAX || key.data[10] >= SF_KEY_GROUPS) return false;
-    *out = (struct sf_local_row){
-        .store = store,
-        .start = (int64_t)start,
-        .group = key.data[10],
-        .record_key = {.data = key.data + SF_LOCAL_ROW_HEAD_BYTES, .len = key.len - SF_LOCAL_ROW_HEAD_BYTES}};
-    return true;
+    *out = (struct sf_local_row){.store = store, .start = (int64_t)start, .group = key.data[10]};
+    if (key.data[SF_LOCAL_UNIT_BYTES] == WHAT_TRACE) return trace_read(key, out);
+    out->record_key =
+        (struct sf_slice){.data = key.data + SF_LOCAL_ROW_HEAD_BYTES, .len = key.len - SF_LOCAL_ROW_HEAD_BYTES};
+    return key.data[SF_LOCAL_UNIT_BYTES] == WHAT_ROW;
 }
 
 /* The end is the head with its last byte one higher, carried on; stores end below META, so it never runs over. */
@@ -59,7 +81,7 @@ struct sf_local_range sf_local_window_range(uint32_t store, int64_t start)
 
 struct sf_local_range sf_local_group_range(uint32_t store, int64_t start, uint32_t group)
 {
-    return range_of(store, start, group, 11);
+    return range_of(store, start, group, SF_LOCAL_UNIT_BYTES);
 }
 
 /* ------------------------------------------------------------------ positions */

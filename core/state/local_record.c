@@ -9,13 +9,9 @@ static enum sf_status put_packed(struct sf_local_writer *writer, uint32_t store,
     struct sf_packed_key at;
     enum sf_status status = sf_packed_key_read(key, &at, reason_out);
     if (status != SF_OK) return status;
-    if (value.data == NULL) {
-        if (at.kind == SF_PACKED_IMAGE && at.slot == 0) sf_local_writer_clear(writer, store, at.start, at.group);
-        return SF_OK;
-    }
     struct sf_packed_reader reader;
-    status = sf_packed_open(&reader, key, value, reason_out);
-    if (status == SF_OK) sf_local_writer_put_packed(writer, store, at.start, at.group, value);
+    if (value.data != NULL) status = sf_packed_open(&reader, key, value, reason_out);
+    if (status == SF_OK) sf_local_writer_put_packed(writer, store, &at, value);
     return status;
 }
 

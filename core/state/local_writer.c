@@ -91,13 +91,52 @@ void sf_local_writer_wipe(struct sf_local_writer *writer, uint32_t store)
     writer->wiped_count++;
 }
 
+/* ------------------------------------------------------------------ failing */
+
+static void free_batches(struct sf_local_writer *writer)
+{
+    for (uint32_t i = 0; i < BATCHES; i++) {
+        if (writer->states[i] == BATCH_WRITING) continue; /* borrowed by the store until its event */
+        sfi_local_batch_deinit(&writer->batches[i]);
+        writer->states[i] = BATCH_FREE;
+    }
+    sfi_local_batch_deinit(&writer->pending);
+    writer->making = NO_BATCH;
+    writer->is_sync_due = false;
+}
+
+static void fail(struct sf_local_writer *writer, enum sf_status status)
+{
+    writer->status = status;
+    free_batches(writer);
+}
+
 /* ------------------------------------------------------------------ gathering */
+
+static bool can_hold(struct sf_local_writer *writer, uint32_t key_len)
+{
+    if (writer->status == SF_OK && key_len > SF_LOCAL_KEY_BYTES_MAX) fail(writer, SF_E_TOO_LARGE);
+    return writer->status == SF_OK;
+}
+
+/* Only a record that is longer than such a key can hold one. */
+static bool can_hold_packed(struct sf_local_writer *writer, struct sf_slice value)
+{
+    struct sf_packed_reader reader;
+    struct sf_slice key, row;
+    const char *reason;
+    if (value.len <= SF_LOCAL_KEY_BYTES_MAX) return writer->status == SF_OK;
+    sf_packed_resume(&reader, value);
+    while (writer->status == SF_OK && sf_packed_next(&reader, &key, &row, &reason) == SF_OK)
+        (void)can_hold(writer, key.len);
+    return writer->status == SF_OK;
+}
 
 void sf_local_writer_put(struct sf_local_writer *writer, uint32_t store, int64_t start, uint64_t hash,
                          struct sf_slice record_key, struct sf_slice value)
 {
     assert(store < writer->store_count);
-    if (writer->status != SF_OK || record_key.len > SF_LOCAL_KEY_BYTES_MAX) return;
+    if (!can_hold(writer, record_key.len)) return;
     uint32_t key_len = SF_LOCAL_ROW_HEAD_BYTES + record_key.len;
     struct sfi_local_entry entry = {.kind = value.data == NULL ? SFI_ENTRY_DELETE : SFI_ENTRY_PUT,
                                     .key_len = key_len & SFI_ENTRY_KEY_LEN_MAX,
@@ -107,16 +146,21 @@ void sf_local_writer_put(struct sf_local_writer *writer, uint32_t store, int64_t
     if (value.len > 0) memcpy(bytes + key_len, value.data, value.len);
 }
 
-void sf_local_writer_put_packed(struct sf_local_writer *writer, uint32_t store, int64_t start, uint32_t group,
+void sf_local_writer_put_packed(struct sf_local_writer *writer, uint32_t store, const struct sf_packed_key *key,
                                 struct sf_slice value)
 {
-    assert(store < writer->store_count && group < SF_KEY_GROUPS);
-    if (writer->status != SF_OK) return;
-    struct sfi_local_entry entry = {
-        .kind = SFI_ENTRY_PACKED, .key_len = SF_LOCAL_ROW_HEAD_BYTES, .value_len = value.len};
-    uint8_t *bytes = sfi_local_batch_put(&writer->pending, store, start, group, entry);
-    (void)sf_local_row_key_write(bytes, store, start, group, NULL, 0);
-    memcpy(bytes + SF_LOCAL_ROW_HEAD_BYTES, value.data, value.len);
+    assert(store < writer->store_count && key->group < SF_KEY_GROUPS);
+    if (value.data == NULL && key->kind == SF_PACKED_IMAGE && key->slot == 0) {
+        sf_local_writer_clear(writer, store, key->start, key->group);
+        return;
+    }
+    if (!can_hold_packed(writer, value)) return;
+    struct sfi_local_entry entry = {.kind = value.data == NULL ? SFI_ENTRY_DELETE : SFI_ENTRY_PACKED,
+                                    .key_len = SF_LOCAL_TRACE_KEY_BYTES,
+                                    .value_len = value.len};
+    uint8_t *bytes = sfi_local_batch_put(&writer->pending, store, key->start, key->group, entry);
+    sf_local_trace_key_write(bytes, store, key);
+    if (value.len > 0) memcpy(bytes + SF_LOCAL_TRACE_KEY_BYTES, value.data, value.len);
 }
 
 /* What is in the store is known only while no batch is being made. */
@@ -126,7 +170,9 @@ void sf_local_writer_clear(struct sf_local_writer *writer, uint32_t store, int64
     if (writer->status != SF_OK) return;
     bool can_go = writer->making == NO_BATCH && start > writer->written_max[store];
     uint8_t *bytes = sfi_local_batch_clear(&writer->pending, store, start, group, can_go);
-    if (bytes != NULL) (void)sf_local_row_key_write(bytes, store, start, group, NULL, 0);
+    if (bytes == NULL) return;
+    struct sf_local_range range = sf_local_group_range(store, start, group);
+    memcpy(bytes, range.from, range.len);
 }
 
 void sf_local_writer_position(struct sf_local_writer *writer, uint32_t log, int64_t offset)
@@ -233,18 +279,6 @@ bool sf_local_writer_cut(struct sf_local_writer *writer, uint64_t tag)
     return true;
 }
 
-static void free_batches(struct sf_local_writer *writer)
-{
-    for (uint32_t i = 0; i < BATCHES; i++) {
-        if (writer->states[i] == BATCH_WRITING) continue; /* borrowed by the store until its event */
-        sfi_local_batch_deinit(&writer->batches[i]);
-        writer->states[i] = BATCH_FREE;
-    }
-    sfi_local_batch_deinit(&writer->pending);
-    writer->making = NO_BATCH;
-    writer->is_sync_due = false;
-}
-
 uint32_t sf_local_writer_step(struct sf_local_writer *writer, uint32_t budget)
 {
     uint32_t used = 0;
@@ -294,10 +328,7 @@ bool sf_local_writer_poll(struct sf_local_writer *writer, uint64_t *tag_out)
         if (event.kind == SF_STORE_SYNCED) writer->is_sync_asked = false;
         bool is_write = event.kind == SF_STORE_WRITTEN;
         uint64_t tag = is_write ? on_written(writer, event.tag) : 0;
-        if (event.status != SF_OK && writer->status == SF_OK) {
-            writer->status = event.status;
-            free_batches(writer);
-        }
+        if (event.status != SF_OK && writer->status == SF_OK) fail(writer, event.status);
         if (is_write && event.status == SF_OK) {
             *tag_out = tag;
             return true;

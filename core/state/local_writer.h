@@ -27,6 +27,7 @@
 #include "core/io/kafka.h"
 #include "core/io/store.h"
 #include "core/mem.h"
+#include "core/state/packed.h"
 
 #define SF_LOCAL_WRITES_MAX 4u
 #define SF_LOCAL_BATCH_BYTES (32u * 1024u * 1024u)
@@ -63,14 +64,16 @@ void sf_local_writer_wipe(struct sf_local_writer *writer, uint32_t store);
 
 /* --- gathering */
 
-/* Bytes are copied. value.data NULL: the row goes. Ignored where the key is too long for the store. */
+/* Bytes are copied. value.data NULL: the row goes. A key that is too long for the store ends the writing: the store
+ * could not hold what its positions say. */
 void sf_local_writer_put(struct sf_local_writer *writer, uint32_t store, int64_t start, uint64_t hash,
                          struct sf_slice record_key, struct sf_slice value);
-/* All rows in the value of a packed changelog record, which is whole. They are looked at when a batch is made, and
+/* A packed changelog record: its rows and its trace (core/state/local_layout.h); value.data NULL: the trace goes, and
+ * with that of an image's part 0 the whole unit. A value is whole; its rows are looked at when a batch is made, and
  * most windows have gone by then. */
-void sf_local_writer_put_packed(struct sf_local_writer *writer, uint32_t store, int64_t start, uint32_t group,
+void sf_local_writer_put_packed(struct sf_local_writer *writer, uint32_t store, const struct sf_packed_key *key,
                                 struct sf_slice value);
-/* All rows of one key group of a window go. */
+/* All of one unit goes. */
 void sf_local_writer_clear(struct sf_local_writer *writer, uint32_t store, int64_t start, uint32_t group);
 /* One changelog record of either format (K5), as puts, deletes and clears. SF_E_CORRUPT with a reason: not such a
  * record; some of its rows may have been put. */

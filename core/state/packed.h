@@ -10,8 +10,10 @@
  *     kind 1  image: all rows of the unit, in parts that are numbered from 0
  *     null    kind 0, kind 1 behind part 0: the slot is covered by an image. kind 1, part 0: the unit is gone
  *
- * Restore applies records in offset order; part 0 of an image, and its null, empty the unit first. Compaction removes
- * only what a later record of the same key replaces, so whatever it has removed already, the result is the same:
+ * Restore applies records in offset order; the null of part 0 empties the unit. Rows of a unit go together or not at
+ * all, so an image, which holds all of them, has nothing to empty: where a log ends within an image, the rows of the
+ * missing parts are still those of before. Compaction removes only what a later record of the same key replaces, so
+ * whatever it has removed already, the result is the same:
  *
  *     slot 0 {a:1 b:1}  slot 1 {a:2}  image 0 {a:3 b:1}  slot 0 null  slot 1 null  slot 2 {b:2}       -> a:3 b:2
  *     any of the first two and of the nulls may be missing

@@ -313,15 +313,21 @@ static void drop_if_empty(struct sf_window_store *store, struct sfi_pane *pane)
     sfi_window_pane_free(store, pane);
 }
 
-static enum sf_status restore_null(struct sf_window_store *store, const struct sf_packed_key *key)
+/* Nulls of slots come in rising order, those of parts in falling order. */
+static void restore_null(struct sf_window_store *store, const struct sf_packed_key *key)
 {
-    if (key->kind == SF_PACKED_ENTRIES || key->slot > 0) return SF_OK; /* covered, or the last null follows */
     struct sfi_pane *pane = sfi_window_pane(store, key->start);
-    if (pane == NULL) return SF_OK;
-    clear_group(store, pane, key->group);
-    pane->units[key->group] = (struct sfi_unit){0};
-    drop_if_empty(store, pane);
-    return SF_OK;
+    if (pane == NULL) return;
+    struct sfi_unit *unit = &pane->units[key->group];
+    if (key->kind == SF_PACKED_ENTRIES) {
+        if (unit->first_slot < unit->next_slot && key->slot == unit->first_slot) unit->first_slot++;
+    } else if (key->slot > 0) {
+        if (key->slot + 1 == unit->part_count) unit->part_count--;
+    } else {
+        clear_group(store, pane, key->group);
+        *unit = (struct sfi_unit){0};
+        drop_if_empty(store, pane);
+    }
 }
 
 /* Every entry is looked at before any is applied. */
@@ -344,15 +350,11 @@ static enum sf_status check_entries(struct sf_window_store *store, const struct 
     return status == SF_END ? SF_OK : status;
 }
 
-static void note_record(struct sfi_pane *pane, const struct sf_packed_key *key, uint32_t count)
+/* That the log holds the record. What an image covers stays noted until its null says that it is gone: where a
+ * changelog is written without a transaction (B10), the log may end between the two. */
+static void note_record(struct sfi_unit *unit, const struct sf_packed_key *key, uint32_t count)
 {
-    struct sfi_unit *unit = &pane->units[key->group];
     if (key->kind == SF_PACKED_IMAGE) {
-        if (key->slot == 0) {
-            unit->first_slot = unit->next_slot;
-            unit->since = 0;
-            unit->part_count = 0;
-        }
         if (unit->part_count <= key->slot) unit->part_count = key->slot + 1;
         return;
     }
@@ -362,6 +364,18 @@ static void note_record(struct sfi_pane *pane, const struct sf_packed_key *key, 
     }
     if (unit->next_slot <= key->slot) unit->next_slot = key->slot + 1;
     unit->since += count;
+}
+
+enum sf_status sfi_packed_restore_trace(struct sf_window_store *store, const struct sf_packed_key *key,
+                                        uint32_t entry_count, const char **reason_out)
+{
+    struct sfi_pane *pane = sfi_window_pane(store, key->start);
+    if (pane == NULL || pane->units[key->group].live == 0) {
+        *reason_out = "the trace of a unit that has no rows";
+        return SF_E_CORRUPT;
+    }
+    note_record(&pane->units[key->group], key, entry_count);
+    return SF_OK;
 }
 
 enum sf_status sfi_packed_restore(struct sf_window_store *store, struct sf_slice key, struct sf_slice value,
@@ -374,7 +388,10 @@ enum sf_status sfi_packed_restore(struct sf_window_store *store, struct sf_slice
         *reason_out = "window start in the key is none of these windows";
         return SF_E_CORRUPT;
     }
-    if (value.data == NULL) return restore_null(store, &at);
+    if (value.data == NULL) {
+        restore_null(store, &at);
+        return SF_OK;
+    }
     struct sf_packed_reader reader;
     uint32_t count;
     status = sf_packed_open(&reader, key, value, reason_out);
@@ -387,8 +404,8 @@ enum sf_status sfi_packed_restore(struct sf_window_store *store, struct sf_slice
     if (status != SF_OK) return status;
     struct sfi_pane *pane = sfi_window_pane(store, at.start);
     if (pane == NULL) pane = sfi_window_pane_make(store, at.start);
-    if (at.kind == SF_PACKED_IMAGE && at.slot == 0) clear_group(store, pane, at.group);
-    note_record(pane, &at, count);
+    if (at.kind == SF_PACKED_IMAGE && at.slot == 0) pane->units[at.group].since = 0;
+    note_record(&pane->units[at.group], &at, count);
     struct sf_slice record_key, row;
     while (sf_packed_next(&reader, &record_key, &row, reason_out) == SF_OK) {
         int64_t ts_ms;

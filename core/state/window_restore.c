@@ -75,6 +75,15 @@ enum sf_status sf_window_store_restore_local(struct sf_window_store *store, stru
     return SF_OK;
 }
 
+enum sf_status sf_window_store_restore_trace(struct sf_window_store *store, const struct sf_packed_key *key,
+                                             uint32_t entry_count, const char **reason_out)
+{
+    assert_nothing_open(store);
+    if (store->is_packed) return sfi_packed_restore_trace(store, key, entry_count, reason_out);
+    *reason_out = "a trace of the other changelog format";
+    return SF_E_CORRUPT;
+}
+
 enum sf_status sf_window_store_restore_hash(struct sf_slice key, uint64_t *hash_out, const char **reason_out)
 {
     struct sf_row_key row_key;

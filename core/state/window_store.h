@@ -27,6 +27,7 @@
 #include "core/hash.h"
 #include "core/io/kafka.h"
 #include "core/ops/aggregate.h"
+#include "core/state/packed.h"
 #include "core/topo/topology.h"
 
 #define SF_EPOCHS_OPEN 3u
@@ -116,6 +117,10 @@ enum sf_status sf_window_store_restore(struct sf_window_store *store, struct sf_
 /* The same of a row from the local store: the key as in the `rows` format, the value in that of the store. */
 enum sf_status sf_window_store_restore_local(struct sf_window_store *store, struct sf_slice key, struct sf_slice value,
                                              const char **reason_out);
+/* The trace of a packed record in the local store (core/state/local_layout.h): the record's key, and its count of
+ * entries. A unit's rows have been restored before. */
+enum sf_status sf_window_store_restore_trace(struct sf_window_store *store, const struct sf_packed_key *key,
+                                             uint32_t entry_count, const char **reason_out);
 /* Which lane a record of the `rows` format belongs to: the hash of the record key inside the row key. */
 enum sf_status sf_window_store_restore_hash(struct sf_slice key, uint64_t *hash_out, const char **reason_out);
 

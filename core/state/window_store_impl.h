@@ -113,6 +113,8 @@ bool sfi_packed_seal_next(struct sf_window_store *store);
 void sfi_packed_undo(struct sfi_pane *pane, const struct sfi_undo *entry);
 enum sf_status sfi_packed_restore(struct sf_window_store *store, struct sf_slice key, struct sf_slice value,
                                   const char **reason_out);
+enum sf_status sfi_packed_restore_trace(struct sf_window_store *store, const struct sf_packed_key *key,
+                                        uint32_t entry_count, const char **reason_out);
 void sfi_packed_deinit(struct sf_window_store *store);
 
 /* The row of a restored key, with the accumulators in `scratch`. */

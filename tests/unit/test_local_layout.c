@@ -12,16 +12,39 @@ static void row_key_bytes_are_as_documented(void **state)
 {
     (void)state;
     uint8_t key[64];
-    CHECK_EQ(sf_local_row_key_write(key, 3, 256, 128 * 9 + 5, (const uint8_t *)"a", 1), 12);
-    CHECK(memcmp(key, "\x00\x03\x00\x00\x00\x00\x00\x00\x01\x00\x05\x61", 12) == 0);
+    CHECK_EQ(sf_local_row_key_write(key, 3, 256, 128 * 9 + 5, (const uint8_t *)"a", 1), 13);
+    CHECK(memcmp(key, "\x00\x03\x00\x00\x00\x00\x00\x00\x01\x00\x05\x00\x61", 13) == 0);
     struct sf_local_row row;
-    CHECK(sf_local_row_key_read((struct sf_store_slice){.data = key, .len = 12}, &row));
+    CHECK(sf_local_row_key_read((struct sf_store_slice){.data = key, .len = 13}, &row));
+    CHECK(!row.is_trace);
     CHECK_EQ(row.store, 3);
     CHECK_EQ(row.start, 256);
     CHECK_EQ(row.group, 5);
     CHECK_EQ(row.record_key.len, 1);
-    CHECK(!sf_local_row_key_read((struct sf_store_slice){.data = key, .len = 10}, &row));
+    CHECK(!sf_local_row_key_read((struct sf_store_slice){.data = key, .len = 11}, &row));
     CHECK(!sf_local_row_key_read(sf_local_format_key(), &row));
+    key[11] = 2; /* neither row nor trace */
+    CHECK(!sf_local_row_key_read((struct sf_store_slice){.data = key, .len = 13}, &row));
+}
+
+static void trace_key_bytes_are_as_documented_k5(void **state)
+{
+    (void)state;
+    uint8_t key[SF_LOCAL_TRACE_KEY_BYTES];
+    const struct sf_packed_key at = {.kind = SF_PACKED_IMAGE, .start = 256, .group = 5, .slot = 258};
+    sf_local_trace_key_write(key, 3, &at);
+    CHECK(memcmp(key, "\x00\x03\x00\x00\x00\x00\x00\x00\x01\x00\x05\x01\x01\x00\x00\x01\x02", 17) == 0);
+    struct sf_local_row row;
+    CHECK(sf_local_row_key_read((struct sf_store_slice){.data = key, .len = 17}, &row));
+    CHECK(row.is_trace);
+    CHECK_EQ(row.store, 3);
+    CHECK_EQ(row.packed_key.kind, SF_PACKED_IMAGE);
+    CHECK_EQ(row.packed_key.start, 256);
+    CHECK_EQ(row.packed_key.group, 5);
+    CHECK_EQ(row.packed_key.slot, 258);
+    CHECK(!sf_local_row_key_read((struct sf_store_slice){.data = key, .len = 16}, &row));
+    key[12] = 2;
+    CHECK(!sf_local_row_key_read((struct sf_store_slice){.data = key, .len = 17}, &row));
 }
 
 static void position_key_bytes_are_as_documented(void **state)
@@ -194,7 +217,7 @@ static void last_write_of_a_row_wins_and_the_batch_is_sorted(void **state)
     for (uint32_t i = 1; i < fake.batches[0].count; i++) {
         const struct fake_row *before = &fake.batches[0].ops[i - 1].row, *row = &fake.batches[0].ops[i].row;
         if (row->key[0] == 0xff || before->key[0] == 0xff) continue;
-        CHECK(memcmp(before->key, row->key, 15) < 0);
+        CHECK(memcmp(before->key, row->key, 16) < 0);
         CHECK(memcmp(row->value, "v2", 2) == 0);
         puts++;
     }
@@ -224,7 +247,7 @@ static void window_that_was_never_written_leaves_no_trace(void **state)
     fake_store_deinit(&fake);
 }
 
-/* A record of the packed changelog with two rows. */
+/* A record of the packed changelog with two rows, in slot 0. */
 static void put_packed(struct sf_local_writer *writer, int64_t start, uint32_t group, const char *key,
                        const char *value)
 {
@@ -255,9 +278,85 @@ static void packed_rows_come_out_one_by_one_and_the_last_write_wins(void **state
     write_all(writer, 1);
     CHECK_STR(value_of(&fake, 0, 10, bytes_of("a", 1)), "2");
     CHECK_STR(value_of(&fake, 0, 20, bytes_of("a", 1)), "new");
-    CHECK_EQ(rows_in(&fake, sf_local_store_range(0)), 4);
+    CHECK_EQ(rows_in(&fake, sf_local_store_range(0)), 6); /* two rows and a trace a window */
     sf_local_writer_destroy(writer);
     fake_store_deinit(&fake);
+}
+
+static void null_record(struct sf_local_writer *writer, enum sf_packed_kind kind, uint32_t group, uint32_t slot)
+{
+    uint8_t packed_key[SF_PACKED_KEY_BYTES];
+    const struct sf_packed_key at = {.kind = kind, .start = 10, .group = group, .slot = slot};
+    const char *reason = "";
+    sf_packed_key_write(packed_key, &at);
+    CHECK_EQ(sf_local_writer_record(writer, 0, true, bytes_of(packed_key, sizeof packed_key), (struct sf_slice){0},
+                                    &reason),
+             SF_OK);
+}
+
+/* A null takes its record's trace, in the same batch and in a later one; the rows stay until the unit goes. */
+static void trace_goes_with_the_null_of_its_record_k5(void **state)
+{
+    (void)state;
+    struct fake_store fake;
+    fake_store_init(&fake);
+    struct sf_local_writer *writer = writer_new(&fake, true);
+    uint8_t bytes[8];
+    uint32_t len = 0, group = sf_key_group(sf_hash64("a", 1));
+    put_packed(writer, 10, group, "a", "1");
+    null_record(writer, SF_PACKED_ENTRIES, group, 0);
+    write_all(writer, 1);
+    CHECK_EQ(rows_in(&fake, sf_local_group_range(0, 10, group)), 2);
+    put_packed(writer, 10, group, "a", "2");
+    write_all(writer, 2);
+    CHECK_EQ(rows_in(&fake, sf_local_group_range(0, 10, group)), 3);
+    uint8_t key[SF_LOCAL_TRACE_KEY_BYTES];
+    sf_local_trace_key_write(key, 0, &(struct sf_packed_key){.start = 10, .group = group});
+    CHECK_EQ(sf_store_get(fake_store(&fake), (struct sf_store_slice){key, sizeof key}, bytes, sizeof bytes, &len),
+             SF_OK);
+    CHECK_EQ(len, 4);
+    CHECK_EQ(sf_get_be32(bytes), 2);
+    null_record(writer, SF_PACKED_ENTRIES, group, 0);
+    write_all(writer, 3);
+    CHECK_EQ(rows_in(&fake, sf_local_group_range(0, 10, group)), 2);
+    put_packed(writer, 10, group, "a", "3");
+    null_record(writer, SF_PACKED_IMAGE, group, 0);
+    write_all(writer, 4);
+    CHECK_EQ(rows_in(&fake, sf_local_store_range(0)), 0);
+    sf_local_writer_destroy(writer);
+    fake_store_deinit(&fake);
+}
+
+/* What the store cannot hold, its positions must not stand for (K4). */
+static void key_too_long_for_the_store_ends_the_writing(void **state)
+{
+    (void)state;
+    static uint8_t key[SF_LOCAL_KEY_BYTES_MAX + 1], data[sizeof key + 64], packed_key[SF_PACKED_KEY_BYTES];
+    for (uint32_t i = 0; i < 4; i++) {
+        struct fake_store fake;
+        fake_store_init(&fake);
+        struct sf_local_writer *writer = writer_new(&fake, true);
+        bool is_packed = i / 2 == 1, is_too_long = i % 2 == 1;
+        struct sf_slice record_key = bytes_of(key, SF_LOCAL_KEY_BYTES_MAX + (is_too_long ? 1 : 0));
+        if (is_packed) {
+            struct sf_packed_builder builder;
+            const char *reason = "";
+            sf_packed_key_write(packed_key, &(struct sf_packed_key){.start = 10});
+            sf_packed_begin(&builder, data, sizeof data);
+            CHECK(sf_packed_add(&builder, record_key, bytes_of("v", 1)));
+            struct sf_slice value = sf_packed_end(&builder, packed_key, 1, 1);
+            CHECK_EQ(sf_local_writer_record(writer, 0, true, bytes_of(packed_key, sizeof packed_key), value, &reason),
+                     SF_OK);
+        } else {
+            put(writer, 0, 10, record_key, "v");
+        }
+        sf_local_writer_position(writer, 0, 10);
+        CHECK_EQ(sf_local_writer_status(writer), is_too_long ? SF_E_TOO_LARGE : SF_OK);
+        write_all(writer, 1);
+        CHECK_EQ(fake.batch_count, is_too_long ? 0 : 1);
+        sf_local_writer_destroy(writer);
+        fake_store_deinit(&fake);
+    }
 }
 
 static void window_that_is_cleared_before_it_was_written_is_forgotten_at_once(void **state)
@@ -295,7 +394,7 @@ static void window_that_a_batch_under_way_brings_to_the_store_is_not_forgotten(v
     CHECK(sf_local_writer_cut(writer, 1)); /* taken, not yet made */
     sf_local_writer_clear(writer, 0, 10, 5);
     finish(writer);
-    CHECK_EQ(rows_in(&fake, sf_local_store_range(0)), 2);
+    CHECK_EQ(rows_in(&fake, sf_local_store_range(0)), 3);
     write_all(writer, 2);
     CHECK_EQ(rows_in(&fake, sf_local_store_range(0)), 0);
     sf_local_writer_destroy(writer);
@@ -464,6 +563,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(row_key_bytes_are_as_documented),
+        cmocka_unit_test(trace_key_bytes_are_as_documented_k5),
         cmocka_unit_test(position_key_bytes_are_as_documented),
         cmocka_unit_test(starts_stand_in_order_of_time_case_107),
         cmocka_unit_test(keys_that_are_prefixes_of_others_disturb_nobody_case_106),
@@ -471,6 +571,8 @@ int main(void)
         cmocka_unit_test(last_write_of_a_row_wins_and_the_batch_is_sorted),
         cmocka_unit_test(window_that_was_never_written_leaves_no_trace),
         cmocka_unit_test(packed_rows_come_out_one_by_one_and_the_last_write_wins),
+        cmocka_unit_test(trace_goes_with_the_null_of_its_record_k5),
+        cmocka_unit_test(key_too_long_for_the_store_ends_the_writing),
         cmocka_unit_test(window_that_is_cleared_before_it_was_written_is_forgotten_at_once),
         cmocka_unit_test(window_that_a_batch_under_way_brings_to_the_store_is_not_forgotten),
         cmocka_unit_test(rows_and_positions_are_one_batch_case_102),

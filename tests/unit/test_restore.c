@@ -83,8 +83,14 @@ static enum sf_status sink(void *ctx, const struct sf_restored *restored, const 
     struct fixture *f = ctx;
     CHECK(restored->store < 2);
     struct sf_window_store *windows = f->windows[restored->store];
-    return restored->is_local ? sf_window_store_restore_local(windows, restored->key, restored->value, reason_out)
-                              : sf_window_store_restore(windows, restored->key, restored->value, reason_out);
+    switch (restored->kind) {
+    case SF_RESTORED_LOCAL_ROW:
+        return sf_window_store_restore_local(windows, restored->key, restored->value, reason_out);
+    case SF_RESTORED_TRACE:
+        return sf_window_store_restore_trace(windows, &restored->packed_key, restored->entry_count, reason_out);
+    case SF_RESTORED_RECORD: break;
+    }
+    return sf_window_store_restore(windows, restored->key, restored->value, reason_out);
 }
 
 static void start(struct fixture *f, bool has_store)
