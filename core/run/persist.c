@@ -31,7 +31,8 @@ struct sf_persist {
     uint64_t committed;  /* as far as is known */
     uint64_t through;    /* as far as commit has sent all that belongs to it */
     uint32_t generation; /* of the messages read last */
-    struct sf_mono_ts due_at;
+    struct sf_mono_ts due_at;  /* of the next cut */
+    struct sf_mono_ts sync_at; /* SF_MONO_NEVER: all that was written is durable, or about to be */
     bool is_stopped;
     bool is_finishing;   /* graceful: write what is committed, make it durable, be done */
     bool is_sync_given;
@@ -264,11 +265,30 @@ static void cut_if_due(struct sf_persist *persist, const struct sf_step *step)
     if (sf_local_writer_cut(writer, persist->through)) persist->due_at = SF_MONO_NEVER;
 }
 
+static void sync_if_due(struct sf_persist *persist, const struct sf_step *step)
+{
+    struct sf_local_writer *writer = writer_of(persist);
+    int64_t interval =
+        persist->config.sync_interval_us == 0 ? SF_PERSIST_SYNC_INTERVAL_US : persist->config.sync_interval_us;
+    if (!sf_local_writer_is_unsynced(writer)) persist->sync_at = SF_MONO_NEVER;
+    else if (persist->sync_at.us == SF_MONO_NEVER.us) persist->sync_at = sf_mono_add(step->now, interval);
+    if (step->now.us < persist->sync_at.us) return;
+    sf_local_writer_sync(writer);
+    persist->sync_at = SF_MONO_NEVER;
+}
+
 /* Graceful stop: all that has committed is with the store, or on its way there. */
 static bool is_written_out(const struct sf_persist *persist)
 {
     return persist->is_finishing && !has_committed(persist) && !sf_local_writer_has_pending(writer_of(persist)) &&
            sf_port_visible(&persist->config.from_commit->in) == 0;
+}
+
+/* While a batch is made or written, the store's event is what there is to wait for. */
+static struct sf_mono_ts wake_at(const struct sf_persist *persist)
+{
+    if (sf_local_writer_is_busy(writer_of(persist))) return SF_MONO_NEVER;
+    return persist->sync_at.us < persist->due_at.us ? persist->sync_at : persist->due_at;
 }
 
 static struct sf_step_result persist_step(void *self, const struct sf_step *step)
@@ -280,6 +300,7 @@ static struct sf_step_result persist_step(void *self, const struct sf_step *step
     if (!persist->is_stopped || persist->is_finishing) used += take_messages(persist, step->budget - used);
     used += hand_over(persist, step->budget - used);
     cut_if_due(persist, step);
+    sync_if_due(persist, step);
     if (is_written_out(persist) && !persist->is_sync_given) {
         sf_local_writer_sync(writer);
         persist->is_sync_given = true;
@@ -289,10 +310,9 @@ static struct sf_step_result persist_step(void *self, const struct sf_step *step
         tell_engine(persist, SF_MSG_STOPPED, SF_STOP_FOR_GOOD);
         return (struct sf_step_result){.next = SF_NEXT_DONE, .used = used};
     }
-    /* while a batch is made or written, the store's event is what there is to wait for */
     return (struct sf_step_result){.next = used > 0 ? SF_NEXT_AGAIN : SF_NEXT_WAIT,
                                    .used = used,
-                                   .wake_at = sf_local_writer_is_busy(writer) ? SF_MONO_NEVER : persist->due_at};
+                                   .wake_at = wake_at(persist)};
 }
 
 /* ------------------------------------------------------------------ life */
@@ -304,6 +324,7 @@ struct sf_persist *sf_persist_new(const struct sf_persist_config *config, struct
     persist->committed = config->committed;
     persist->through = config->committed;
     persist->due_at = SF_MONO_NEVER;
+    persist->sync_at = SF_MONO_NEVER;
     persist->ports[0] = &config->from_engine->in;
     persist->ports[1] = &config->from_commit->in;
     *task = (struct sf_task){.name = "persist",

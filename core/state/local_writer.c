@@ -15,10 +15,14 @@ struct sf_local_writer {
     struct sf_store store;
     uint64_t identity;
     uint64_t bytes_max;
+    uint64_t replay_max;
     enum sf_status status;
     bool is_format_written;
-    bool is_sync_asked;
-    bool is_sync_due; /* as soon as no batch is under way */
+    bool is_sync_due;        /* as soon as no batch is being made */
+    bool is_sync_under_way;
+    bool is_unsynced;        /* a batch has been cut since the last sync was due */
+    uint64_t put_bytes;      /* of changelog records, since the last cut */
+    uint64_t unsynced_bytes; /* of those that were cut since the last sync was due */
     uint32_t store_count;
     uint32_t log_count;
     int64_t *written_max;  /* by store: no window that starts later is in it */
@@ -44,6 +48,7 @@ struct sf_local_writer *sf_local_writer_new(const struct sf_local_writer_config 
     writer->store = config->store;
     writer->identity = config->identity;
     writer->bytes_max = config->bytes_max == 0 ? SF_LOCAL_BATCH_BYTES : config->bytes_max;
+    writer->replay_max = config->replay_max == 0 ? SF_LOCAL_REPLAY_BYTES : config->replay_max;
     writer->is_format_written = !config->is_store_empty;
     writer->store_count = config->store_count;
     writer->log_count = config->log_count;
@@ -103,6 +108,7 @@ static void free_batches(struct sf_local_writer *writer)
     sfi_local_batch_deinit(&writer->pending);
     writer->making = NO_BATCH;
     writer->is_sync_due = false;
+    writer->is_unsynced = false;
 }
 
 static void fail(struct sf_local_writer *writer, enum sf_status status)
@@ -138,6 +144,7 @@ void sf_local_writer_put(struct sf_local_writer *writer, uint32_t store, int64_t
     assert(store < writer->store_count);
     if (!can_hold(writer, record_key.len)) return;
     uint32_t key_len = SF_LOCAL_ROW_HEAD_BYTES + record_key.len;
+    writer->put_bytes += key_len + value.len;
     struct sfi_local_entry entry = {.kind = value.data == NULL ? SFI_ENTRY_DELETE : SFI_ENTRY_PUT,
                                     .key_len = key_len & SFI_ENTRY_KEY_LEN_MAX,
                                     .value_len = value.len};
@@ -150,6 +157,7 @@ void sf_local_writer_put_packed(struct sf_local_writer *writer, uint32_t store, 
                                 struct sf_slice value)
 {
     assert(store < writer->store_count && key->group < SF_KEY_GROUPS);
+    writer->put_bytes += SF_LOCAL_TRACE_KEY_BYTES + value.len;
     if (value.data == NULL && key->kind == SF_PACKED_IMAGE && key->slot == 0) {
         sf_local_writer_clear(writer, store, key->start, key->group);
         return;
@@ -191,7 +199,7 @@ bool sf_local_writer_has_pending(const struct sf_local_writer *writer)
 
 bool sf_local_writer_is_due(const struct sf_local_writer *writer)
 {
-    return writer->pending.bytes >= writer->bytes_max;
+    return writer->pending.bytes >= writer->bytes_max || writer->put_bytes >= writer->replay_max;
 }
 
 uint64_t sf_local_writer_bytes(const struct sf_local_writer *writer)
@@ -276,6 +284,10 @@ bool sf_local_writer_cut(struct sf_local_writer *writer, uint64_t tag)
     add_positions(writer, batch);
     writer->states[at] = BATCH_MAKING;
     writer->making = at;
+    writer->is_unsynced = true;
+    writer->unsynced_bytes += writer->put_bytes;
+    writer->put_bytes = 0;
+    if (writer->unsynced_bytes >= writer->replay_max) sf_local_writer_sync(writer);
     return true;
 }
 
@@ -301,10 +313,10 @@ uint32_t sf_local_writer_step(struct sf_local_writer *writer, uint32_t budget)
             }
         }
     }
-    if (writer->is_sync_due && writer->making == NO_BATCH && writer->under_way == 0) {
+    if (writer->is_sync_due && writer->making == NO_BATCH && !writer->is_sync_under_way) {
         writer->is_sync_due = false;
-        writer->is_sync_asked = true;
-        sf_store_sync(writer->store, SYNC_TAG);
+        writer->is_sync_under_way = true;
+        sf_store_sync(writer->store, SYNC_TAG); /* of the batches given before it, whether they are in or not */
     }
     return used;
 }
@@ -325,7 +337,7 @@ bool sf_local_writer_poll(struct sf_local_writer *writer, uint64_t *tag_out)
 {
     struct sf_store_event event;
     while (sf_store_poll(writer->store, &event, 1) == 1) {
-        if (event.kind == SF_STORE_SYNCED) writer->is_sync_asked = false;
+        if (event.kind == SF_STORE_SYNCED) writer->is_sync_under_way = false;
         bool is_write = event.kind == SF_STORE_WRITTEN;
         uint64_t tag = is_write ? on_written(writer, event.tag) : 0;
         if (event.status != SF_OK && writer->status == SF_OK) fail(writer, event.status);
@@ -339,12 +351,21 @@ bool sf_local_writer_poll(struct sf_local_writer *writer, uint64_t *tag_out)
 
 void sf_local_writer_sync(struct sf_local_writer *writer)
 {
-    if (writer->status == SF_OK) writer->is_sync_due = true;
+    if (writer->status != SF_OK) return;
+    writer->is_sync_due = true;
+    writer->is_unsynced = false;
+    writer->unsynced_bytes = 0;
+}
+
+bool sf_local_writer_is_unsynced(const struct sf_local_writer *writer)
+{
+    return writer->is_unsynced;
 }
 
 bool sf_local_writer_is_busy(const struct sf_local_writer *writer)
 {
-    return writer->making != NO_BATCH || writer->under_way > 0 || writer->is_sync_due || writer->is_sync_asked;
+    return writer->making != NO_BATCH || writer->under_way > 0 || writer->is_sync_due ||
+           writer->is_sync_under_way;
 }
 
 bool sf_local_writer_is_ready(const struct sf_local_writer *writer)

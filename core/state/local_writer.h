@@ -13,6 +13,10 @@
  * A cut takes all that has been put so far. Its caller cuts only where positions are true for everything put: a
  * position may be too low, never too high.
  *
+ * What a crash makes the next start replay is bounded in bytes of changelog records: a cut is due when so many have been
+ * put since the last, whatever is left of their rows, and behind the batch that makes it so many since the last sync, a
+ * sync follows by itself. Bounds in time are the caller's.
+ *
  * Memory: rows that were put and batches that are being written count against bytes_max; is_full asks the caller to put
  * no more until a write has come back. At most SF_LOCAL_WRITES_MAX writes are under way.
  *
@@ -31,6 +35,7 @@
 
 #define SF_LOCAL_WRITES_MAX 4u
 #define SF_LOCAL_BATCH_BYTES (32u * 1024u * 1024u)
+#define SF_LOCAL_REPLAY_BYTES (256u * 1024u * 1024u) /* a second or two of replay */
 
 /* One changelog partition whose position is kept. */
 struct sf_local_log {
@@ -47,6 +52,7 @@ struct sf_local_writer_config {
     const struct sf_local_log *logs; /* copied */
     uint32_t log_count;
     uint64_t bytes_max;    /* 0: SF_LOCAL_BATCH_BYTES */
+    uint64_t replay_max;   /* 0: SF_LOCAL_REPLAY_BYTES */
 };
 
 struct sf_local_writer;
@@ -84,7 +90,7 @@ void sf_local_writer_position(struct sf_local_writer *writer, uint32_t log, int6
 
 /* Rows or positions wait for a cut. */
 bool sf_local_writer_has_pending(const struct sf_local_writer *writer);
-/* A batch's worth of rows waits. */
+/* A batch's worth of rows waits, or enough to replay. */
 bool sf_local_writer_is_due(const struct sf_local_writer *writer);
 bool sf_local_writer_is_full(const struct sf_local_writer *writer);
 
@@ -96,8 +102,10 @@ bool sf_local_writer_cut(struct sf_local_writer *writer, uint64_t tag);
 uint32_t sf_local_writer_step(struct sf_local_writer *writer, uint32_t budget);
 /* Take the store's events. True: *tag_out has been written (one a call). */
 bool sf_local_writer_poll(struct sf_local_writer *writer, uint64_t *tag_out);
-/* Ask once for durability of what has been written. */
+/* Ask once for durability of what has been cut. */
 void sf_local_writer_sync(struct sf_local_writer *writer);
+/* Something has been cut since the last sync was asked for. */
+bool sf_local_writer_is_unsynced(const struct sf_local_writer *writer);
 /* A batch is being made or a write or sync is under way. */
 bool sf_local_writer_is_busy(const struct sf_local_writer *writer);
 /* A batch is being made, and sf_local_writer_step can go on with it. */

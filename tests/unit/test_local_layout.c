@@ -537,6 +537,47 @@ static void at_most_four_writes_are_under_way_and_memory_says_when_it_is_full(vo
     fake_store_deinit(&fake);
 }
 
+/* What a crash leaves to the changelog is bounded in bytes of its records, whatever has become of their rows (K4). */
+static void enough_to_replay_is_cut_and_made_durable(void **state)
+{
+    (void)state;
+    struct fake_store fake;
+    fake_store_init(&fake);
+    struct sf_local_writer_config config = {.alloc = sf_alloc_libc(),
+                                            .store = fake_store(&fake),
+                                            .is_store_empty = true,
+                                            .store_count = 1,
+                                            .logs = logs,
+                                            .log_count = 2,
+                                            .replay_max = 2000};
+    struct sf_local_writer *writer = sf_local_writer_new(&config);
+    for (uint32_t round = 0; round < 3; round++) {
+        for (uint32_t i = 0; i < 20; i++) {
+            CHECK(!sf_local_writer_is_due(writer));
+            put_packed(writer, 10, 5, "a", "1");
+            sf_local_writer_clear(writer, 0, 10, 5); /* nothing of it is left to write */
+        }
+        sf_local_writer_position(writer, 0, 1 + round);
+        CHECK(!sf_local_writer_is_due(writer));
+        CHECK_EQ(fake.sync_count, round / 2);
+        CHECK(sf_local_writer_cut(writer, 1)); /* for its age */
+        CHECK_EQ(sf_local_writer_is_unsynced(writer), round % 2 == 0);
+        finish(writer);
+        CHECK_EQ(fake.sync_count, (round + 1) / 2);
+    }
+    for (uint32_t i = 0; !sf_local_writer_is_due(writer); i++) {
+        CHECK(i < 60);
+        put_packed(writer, 10, 5, "a", "1");
+        sf_local_writer_clear(writer, 0, 10, 5);
+    }
+    CHECK_EQ(sf_local_writer_bytes(writer), 0);
+    write_all(writer, 2);
+    CHECK(!sf_local_writer_is_due(writer));
+    CHECK_EQ(fake.sync_count, 2);
+    sf_local_writer_destroy(writer);
+    fake_store_deinit(&fake);
+}
+
 static void failed_store_takes_nothing_more(void **state)
 {
     (void)state;
@@ -580,6 +621,7 @@ int main(void)
         cmocka_unit_test(store_of_another_application_or_format_is_recognised),
         cmocka_unit_test(identity_moves_with_whatever_gives_rows_their_meaning),
         cmocka_unit_test(at_most_four_writes_are_under_way_and_memory_says_when_it_is_full),
+        cmocka_unit_test(enough_to_replay_is_cut_and_made_durable),
         cmocka_unit_test(failed_store_takes_nothing_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

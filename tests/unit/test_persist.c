@@ -231,10 +231,39 @@ static void nothing_is_written_before_its_epoch_has_committed_b8(void **state)
         CHECK_EQ(position_of(&f), 17);
         CHECK_EQ(f.written_notes, 1);
         CHECK_EQ(f.written_epoch, 1);
-        CHECK_EQ(f.result.wake_at.us, SF_MONO_NEVER.us);
+        CHECK_EQ(f.result.wake_at.us, f.now.us + SF_PERSIST_SYNC_INTERVAL_US);
         CHECK(sf_persist_is_at_rest(f.persist));
         deinit(&f);
     }
+}
+
+/* What a crash leaves to the changelog is bounded in time: a minute, and what waits for its batch. */
+static void what_is_written_is_durable_a_minute_later_k4(void **state)
+{
+    (void)state;
+    struct fixture f;
+    init(&f, 0);
+    int64_t first = f.now.us + 10000;
+    for (uint64_t epoch = 1; epoch <= 4; epoch++) {
+        change(&f, epoch, 0, "a", "1");
+        committed(&f, epoch, (int64_t)epoch);
+        run(&f);
+        f.now.us += 10000;
+        run(&f);
+    }
+    CHECK_EQ(f.fake.batch_count, 4);
+    CHECK_EQ(f.result.wake_at.us, first + SF_PERSIST_SYNC_INTERVAL_US);
+    f.now.us = first + SF_PERSIST_SYNC_INTERVAL_US - 1;
+    run(&f);
+    CHECK_EQ(f.fake.sync_count, 0);
+    f.now.us++;
+    run(&f);
+    CHECK_EQ(f.fake.sync_count, 1);
+    CHECK_EQ(f.result.wake_at.us, SF_MONO_NEVER.us); /* nothing more to bring or to keep */
+    f.now.us += 10 * SF_PERSIST_SYNC_INTERVAL_US;
+    run(&f);
+    CHECK_EQ(f.fake.sync_count, 1);
+    deinit(&f);
 }
 
 static void several_epochs_become_one_batch_and_the_last_write_wins(void **state)
@@ -498,6 +527,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_written_before_its_epoch_has_committed_b8),
+        cmocka_unit_test(what_is_written_is_durable_a_minute_later_k4),
         cmocka_unit_test(several_epochs_become_one_batch_and_the_last_write_wins),
         cmocka_unit_test(window_that_expired_before_the_batch_is_never_written),
         cmocka_unit_test(a_batchs_worth_is_written_at_once_and_a_full_writer_takes_nothing),
