@@ -6,9 +6,9 @@
  * Rows of an epoch are held until it has committed, then handed to the local writer (core/state/local_writer.h), which
  * merges them with what waits already. A batch is cut where all rows of all committed epochs have been handed over and
  * their positions with them: when a batch's worth waits, when the oldest has waited for `interval_us`, or at the stop.
- * So the store is never ahead of what is committed, and may lag by several epochs. What has been written is made durable
- * `sync_interval_us` later at the latest, or when it is enough to replay (core/state/local_writer.h): a crash leaves no
- * more than that, and what had not been written, to the changelog (K4).
+ * So the store is never ahead of what is committed, and may lag by several epochs. What has been written is made
+ * durable `sync_interval_us` later at the latest, or when it is enough to replay (core/state/local_writer.h): a crash
+ * leaves no more than that, and what had not been written, to the changelog (K4).
  *
  * A fall-back to cut c drops what is held above c. Blocks of an earlier generation may still be on their way then: of
  * these, epochs up to c count and later ones do not, whichever order the two edges are read in.

@@ -13,9 +13,9 @@
  * A cut takes all that has been put so far. Its caller cuts only where positions are true for everything put: a
  * position may be too low, never too high.
  *
- * What a crash makes the next start replay is bounded in bytes of changelog records: a cut is due when so many have been
- * put since the last, whatever is left of their rows, and behind the batch that makes it so many since the last sync, a
- * sync follows by itself. Bounds in time are the caller's.
+ * What a crash makes the next start replay is bounded in bytes of changelog records: a cut is due when so many have
+ * been put since the last, whatever is left of their rows, and behind the batch that makes it so many since the last
+ * sync, a sync follows by itself. Bounds in time are the caller's.
  *
  * Memory: rows that were put and batches that are being written count against bytes_max; is_full asks the caller to put
  * no more until a write has come back. At most SF_LOCAL_WRITES_MAX writes are under way.
