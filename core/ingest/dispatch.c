@@ -10,7 +10,6 @@ void sfi_lane_init(struct sf_ingest *ingest, struct sfi_lane *lane, struct sf_ed
 {
     assert(edge->data_blocks > 0 && edge->block_bytes >= sizeof(struct sf_ref));
     *lane = (struct sfi_lane){.edge = edge, .refs_max = edge->block_bytes / (uint32_t)sizeof(struct sf_ref)};
-    lane->stride = edge->all_bytes / edge->data_blocks;
     lane->pins = sf_calloc(ingest->config.alloc, (size_t)edge->data_blocks * lane->refs_max, sizeof *lane->pins);
     lane->pin_counts = sf_calloc(ingest->config.alloc, edge->data_blocks, sizeof *lane->pin_counts);
 }
@@ -23,13 +22,6 @@ void sfi_lane_deinit(struct sf_ingest *ingest, struct sfi_lane *lane)
     sf_cfree(alloc, lane->pin_counts, lane->edge->data_blocks, sizeof *lane->pin_counts);
 }
 
-static uint32_t slot_of(const struct sfi_lane *lane, const struct sf_block *block)
-{
-    size_t bytes = (size_t)((const uint8_t *)block - (const uint8_t *)lane->edge->all_blocks);
-    assert(bytes % lane->stride == 0 && bytes / lane->stride < lane->edge->data_blocks);
-    return (uint32_t)(bytes / lane->stride);
-}
-
 /* What came back is at the front of the edge's free list. */
 static void collect_lane(struct sf_ingest *ingest, struct sfi_lane *lane)
 {
@@ -37,7 +29,7 @@ static void collect_lane(struct sf_ingest *ingest, struct sfi_lane *lane)
     sf_edge_collect(lane->edge);
     const struct sf_block *block = lane->edge->free_blocks;
     for (uint32_t k = before; k < lane->edge->free_count; k++, block = block->next) {
-        uint32_t slot = slot_of(lane, block);
+        uint32_t slot = block->index;
         struct sf_held **pins = lane->pins + (size_t)slot * lane->refs_max;
         for (uint32_t p = 0; p < lane->pin_counts[slot]; p++) sf_held_unpin(&ingest->held, pins[p]);
         lane->pin_counts[slot] = 0;
@@ -59,7 +51,7 @@ static struct sf_block *open_block(struct sf_ingest *ingest, struct sfi_lane *la
     struct sf_block *block = sf_edge_take(lane->edge);
     if (block == NULL) return NULL;
     lane->open = block;
-    lane->open_pins = lane->pins + (size_t)slot_of(lane, block) * lane->refs_max;
+    lane->open_pins = lane->pins + (size_t)block->index * lane->refs_max;
     lane->open_pin_count = 0;
     lane->open_last = NULL;
     if (!lane->is_open_listed) {
@@ -74,7 +66,7 @@ static void push_block(struct sf_ingest *ingest, struct sfi_lane *lane)
 {
     struct sf_block *block = lane->open;
     block->used = block->count * (uint32_t)sizeof(struct sf_ref);
-    lane->pin_counts[slot_of(lane, block)] = lane->open_pin_count;
+    lane->pin_counts[block->index] = lane->open_pin_count;
     lane->open = NULL;
     sf_edge_push(lane->edge, &(struct sf_msg){.kind = SF_MSG_RUN,
                                               .generation = ingest->generation,

@@ -90,7 +90,6 @@ struct sfi_lane {
     struct sf_held *open_last;  /* the newest of them */
     uint32_t open_pin_count;
     uint32_t refs_max;          /* per block */
-    size_t stride;              /* between blocks */
     struct sf_held **pins;      /* [data_blocks * refs_max]: batches that each block points into */
     uint32_t *pin_counts;       /* [data_blocks] */
     bool is_open_listed;

@@ -30,16 +30,8 @@ void sf_edge_init(struct sf_edge *edge, const struct sf_edge_config *config)
     atomic_init(&edge->popped, 0);
     edge->in.written = &edge->written;
     edge->back.written = &edge->returned;
-    edge->all_bytes = block_stride(config->block_bytes) * config->data_blocks;
-    if (edge->all_bytes == 0) return;
-    edge->all_blocks = sf_malloc(edge->alloc, edge->all_bytes);
-    uint8_t *at = (uint8_t *)edge->all_blocks;
-    for (uint32_t i = 0; i < config->data_blocks; i++, at += block_stride(config->block_bytes)) {
-        struct sf_block *block = (struct sf_block *)(void *)at;
-        *block = (struct sf_block){.next = edge->free_blocks, .capacity = config->block_bytes};
-        edge->free_blocks = block;
-        edge->free_count++;
-    }
+    edge->free_count = config->data_blocks;
+    edge->blocks = sf_calloc(edge->alloc, config->data_blocks, sizeof *edge->blocks);
 }
 
 static void free_extra(struct sf_edge *edge, struct sf_block *block)
@@ -54,7 +46,9 @@ void sf_edge_deinit(struct sf_edge *edge)
     for (uint32_t i = edge->in.consumed; i != written; i++) free_extra(edge, edge->ring[i & edge->mask].block);
     uint32_t returned = atomic_load_explicit(&edge->returned, memory_order_acquire);
     for (uint32_t i = edge->back.consumed; i != returned; i++) free_extra(edge, edge->return_ring[i & edge->mask]);
-    sf_free(edge->alloc, edge->all_blocks, edge->all_bytes);
+    for (uint32_t i = 0; i < edge->made_count; i++)
+        sf_free(edge->alloc, edge->blocks[i], block_stride(edge->block_bytes));
+    sf_cfree(edge->alloc, edge->blocks, edge->data_blocks, sizeof *edge->blocks);
     sf_cfree(edge->alloc, edge->ring, edge->mask + 1, sizeof *edge->ring);
     sf_cfree(edge->alloc, edge->return_ring, edge->mask + 1, sizeof *edge->return_ring);
     memset(edge, 0, sizeof *edge);
@@ -69,11 +63,19 @@ void sf_edge_collect(struct sf_edge *edge)
     }
 }
 
+static struct sf_block *make_block(struct sf_edge *edge)
+{
+    struct sf_block *block = sf_malloc(edge->alloc, block_stride(edge->block_bytes));
+    *block = (struct sf_block){.capacity = edge->block_bytes, .index = edge->made_count};
+    edge->blocks[edge->made_count++] = block;
+    return block;
+}
+
 struct sf_block *sf_edge_take(struct sf_edge *edge)
 {
-    if (edge->free_blocks == NULL) sf_edge_collect(edge);
-    struct sf_block *block = edge->free_blocks;
-    if (block == NULL) return NULL;
+    if (edge->free_blocks == NULL || edge->free_count == 0) sf_edge_collect(edge);
+    if (edge->free_count == 0) return NULL;
+    struct sf_block *block = edge->free_blocks != NULL ? edge->free_blocks : make_block(edge);
     edge->free_blocks = block->next;
     edge->free_count--;
     block->next = NULL;
@@ -89,18 +91,20 @@ struct sf_block *sf_edge_make_extra(struct sf_edge *edge, uint32_t bytes)
     return block;
 }
 
-/* The credit of an extra block is a block of ours, parked in its `next`. */
 bool sf_edge_pay(struct sf_edge *edge, struct sf_block *extra)
 {
-    assert(extra->is_extra && extra->next == NULL);
-    extra->next = sf_edge_take(edge);
-    return extra->next != NULL;
+    assert(extra->is_extra && !extra->is_paid);
+    if (edge->free_count == 0) sf_edge_collect(edge);
+    if (edge->free_count == 0) return false;
+    edge->free_count--;
+    extra->is_paid = true;
+    return true;
 }
 
 struct sf_block *sf_edge_take_extra(struct sf_edge *edge, uint32_t bytes)
 {
-    if (edge->free_blocks == NULL) sf_edge_collect(edge);
-    if (edge->free_blocks == NULL) return NULL;
+    if (edge->free_count == 0) sf_edge_collect(edge);
+    if (edge->free_count == 0) return NULL;
     struct sf_block *extra = sf_edge_make_extra(edge, bytes);
     bool is_paid = sf_edge_pay(edge, extra);
     assert(is_paid);
@@ -108,22 +112,18 @@ struct sf_block *sf_edge_take_extra(struct sf_edge *edge, uint32_t bytes)
     return extra;
 }
 
-static void put_free(struct sf_edge *edge, struct sf_block *block)
-{
-    block->next = edge->free_blocks;
-    edge->free_blocks = block;
-    edge->free_count++;
-    assert(edge->free_count <= edge->data_blocks);
-}
-
 void sf_edge_untake(struct sf_edge *edge, struct sf_block *block)
 {
+    bool has_credit = !block->is_extra || block->is_paid;
     if (block->is_extra) {
-        struct sf_block *parked = block->next;
         free_extra(edge, block);
-        block = parked;
+    } else {
+        block->next = edge->free_blocks;
+        edge->free_blocks = block;
     }
-    if (block != NULL) put_free(edge, block);
+    if (!has_credit) return;
+    edge->free_count++;
+    assert(edge->free_count <= edge->data_blocks);
 }
 
 void sf_edge_push(struct sf_edge *edge, const struct sf_msg *msg)

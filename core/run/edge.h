@@ -6,11 +6,12 @@
  *          ^                                                              |
  *          +------------------- return ring <-----------------------------+
  *
- * Credit is a free block: `data_blocks` of them are allocated once and circulate, so a data message that finds no
- * block waits with its producer (back-pressure, L5), and nothing grows. Control messages carry no block; the
+ * Credit is a free block: `data_blocks` of them at most are made, each when none that was made before is free, and
+ * circulate, so a data message that finds no block waits with its producer (back-pressure, L5), and nothing grows
+ * beyond that; an edge on which little travels keeps little memory. Control messages carry no block; the
  * protocol bounds how many can be under way, and the ring keeps `control_slots` places for them, so they never
  * wait. A message too large for a block travels in an *extra* block, made for it alone and freed when it comes
- * back; it counts as one message in a data slot all the same.
+ * back; it counts as one message in a data slot all the same, and takes a credit.
  *
  * Waiting for a barrier is simply not reading: a consumer peeks, and leaves the message where it is.
  *
@@ -64,7 +65,9 @@ struct sf_block {
     uint32_t capacity;     /* bytes of data */
     uint32_t used;         /* bytes filled */
     uint32_t count;        /* items in it */
+    uint32_t index;        /* among the edge's data blocks; extra ones: 0 */
     bool is_extra;         /* made for one message: freed when it comes back */
+    bool is_paid;          /* extra: it holds a credit */
     alignas(16) uint8_t data[];
 };
 
@@ -93,7 +96,9 @@ struct sf_edge {
     uint32_t mask;
     uint32_t pushed;
     struct sf_block *free_blocks;
-    uint32_t free_count;
+    uint32_t free_count; /* credits; where extra blocks hold none, free blocks and those not made yet */
+    uint32_t made_count;
+    struct sf_block **blocks; /* [data_blocks], the first made_count of them */
     struct sf_port back; /* how many blocks have come back */
     struct sf_waker to_consumer;
     /* consumer's */
@@ -106,8 +111,6 @@ struct sf_edge {
     uint32_t data_blocks;
     uint32_t block_bytes;
     uint32_t control_slots;
-    struct sf_block *all_blocks; /* one allocation */
-    size_t all_bytes;
     /* shared */
     alignas(128) _Atomic uint32_t written;
     alignas(128) _Atomic uint32_t returned;

@@ -4,8 +4,11 @@
 #define RUN_BLOCK_BYTES (256u * (uint32_t)sizeof(struct sf_ref))
 #define RUN_BLOCKS 8u
 #define OUT_BLOCK_BYTES (64u * 1024u)
-#define HOP_BLOCK_BYTES (16u * 1024u)
+#define HOP_BLOCK_BYTES (16u * 1024u) /* of hops that are few: see hop_shape */
+#define HOP_BLOCK_BYTES_MIN 1024u
 #define HOP_BLOCKS 8u
+#define HOP_BLOCKS_MIN 2u
+#define HOP_BYTES_MAX (UINT64_C(64) << 20) /* all blocks of all hops, were they all under way */
 #define PERSIST_BLOCKS 16u
 #define FIX_SLOTS 2048u /* barriers that a host may ask for while ingest does not run */
 
@@ -25,6 +28,22 @@ static uint32_t count_hops(struct sf_engine *engine)
         count += lanes * plan->subs[sub].downstream_count * lanes;
     }
     return count;
+}
+
+/* Hops grow with the square of the lanes: the more there are, the smaller their blocks (a record that is too large for
+ * one travels in a block of its own), and then the fewer. */
+static void hop_shape(const struct sf_engine *engine, uint32_t *blocks_out, uint32_t *bytes_out)
+{
+    *blocks_out = HOP_BLOCKS;
+    *bytes_out = HOP_BLOCK_BYTES;
+    while ((uint64_t)engine->hop_count * *blocks_out * *bytes_out > HOP_BYTES_MAX) {
+        if (*bytes_out > HOP_BLOCK_BYTES_MIN)
+            *bytes_out /= 2;
+        else if (*blocks_out > HOP_BLOCKS_MIN)
+            *blocks_out /= 2;
+        else
+            break;
+    }
 }
 
 static struct sf_edge *take_edges(struct sf_engine *engine, uint32_t *at, uint32_t count, uint32_t blocks,
@@ -100,7 +119,9 @@ void sfi_wire(struct sf_engine *engine)
     engine->commit_to_lane = take_edges(engine, &at, total, 0, 0);
     engine->engine_to_lane = take_edges(engine, &at, total, 0, 0);
     engine->lane_to_engine = take_edges(engine, &at, total, 0, 0);
-    engine->hops = take_edges(engine, &at, engine->hop_count, HOP_BLOCKS, HOP_BLOCK_BYTES);
+    uint32_t hop_blocks, hop_bytes;
+    hop_shape(engine, &hop_blocks, &hop_bytes);
+    engine->hops = take_edges(engine, &at, engine->hop_count, hop_blocks, hop_bytes);
     engine->ingest_to_commit = take_edges(engine, &at, 1, 0, 0);
     engine->commit_to_ingest = take_edges(engine, &at, 1, 0, 0);
     engine->engine_to_ingest = take_edges(engine, &at, 1, 0, 0);

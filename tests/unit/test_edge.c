@@ -104,6 +104,31 @@ static void data_waits_for_credit_and_control_does_not_l5(void **state)
     wire_deinit(&wire);
 }
 
+static void blocks_are_made_when_none_is_free_and_used_again(void **state)
+{
+    (void)state;
+    struct wire wire;
+    wire_init(&wire, 8, 2);
+    uint64_t bytes = wire.heap.bytes;
+    for (int i = 0; i < 5; i++) {
+        push_data(&wire, sf_edge_take(&wire.edge), i, 1);
+        latch_all(&wire);
+        sf_edge_give_back(&wire.edge, pop(&wire, i, 1));
+        latch_all(&wire);
+    }
+    CHECK_EQ(wire.edge.made_count, 1); /* one under way at a time: one is all there is */
+    CHECK(wire.heap.bytes - bytes < 2 * (64 + sizeof(struct sf_block)));
+    struct sf_block *blocks[8];
+    for (uint32_t i = 0; i < 8; i++) {
+        blocks[i] = sf_edge_take(&wire.edge);
+        CHECK_EQ(blocks[i]->index, i);
+    }
+    CHECK(sf_edge_take(&wire.edge) == NULL);
+    for (uint32_t i = 0; i < 8; i++) sf_edge_untake(&wire.edge, blocks[i]);
+    CHECK_EQ(sf_edge_credit(&wire.edge), 8);
+    wire_deinit(&wire);
+}
+
 static void a_step_sees_no_more_than_was_latched(void **state)
 {
     (void)state;
@@ -255,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_waits_for_credit_and_control_does_not_l5),
+        cmocka_unit_test(blocks_are_made_when_none_is_free_and_used_again),
         cmocka_unit_test(a_step_sees_no_more_than_was_latched),
         cmocka_unit_test(every_push_and_every_return_wakes_the_other_end),
         cmocka_unit_test(an_extra_block_costs_a_credit_and_is_freed_when_it_comes_back),

@@ -99,6 +99,39 @@ static void late_records_are_judged_on_the_lane_floor_case_27(void **state)
     engine_world_deinit(&w);
 }
 
+static const char regroup_app[] = "application: {id: regroup}\n"
+                                  "sources:\n"
+                                  "  in: {topic: in, key: string, value: json, watermark: {strategy: "
+                                  "bounded-out-of-orderness, max-out-of-orderness: 0ms}}\n"
+                                  "stoatflow: {instance: one, watermark: {idleness-timeout-ms: 0}}\n"
+                                  "streams:\n"
+                                  "  - {name: by-value, from: in, key-by: $.k}\n"
+                                  "  - {name: counts, from: by-value, window: {tumbling: 10ms}, aggregate: {n: count}, "
+                                  "emit: on-window-close}\n"
+                                  "sinks:\n"
+                                  "  - {from: counts, topic: out, value: json}\n";
+
+/* 16,384 edges from lane to lane; what stands ready on them must not be what could be under way on all of them. */
+static void many_lanes_behind_a_key_change_keep_memory_for_what_is_under_way_l5(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, regroup_app, 1, 128, 0);
+    for (int i = 0; i < 20000; i++) { /* from each lane to most others */
+        char key[16], value[16];
+        (void)snprintf(key, sizeof key, "%d", i / 250);
+        (void)snprintf(value, sizeof value, "{\"k\":%d}", i % 250);
+        engine_world_append(&w, 0, key, i < 19999 ? 5 : 25, value);
+    }
+    engine_world_at(&w, 100);
+    for (int barrier = 0; barrier < 3; barrier++) engine_world_barrier(&w);
+    uint32_t rows = 0;
+    for (const char *at = engine_world_output(&w); (at = strchr(at, '\n')) != NULL; at++) rows++;
+    CHECK_EQ(rows, 250);
+    CHECK(w.instance->heap.bytes_peak < UINT64_C(100) << 20);
+    engine_world_deinit(&w);
+}
+
 static void a_crash_at_any_protocol_point_gives_every_window_once(void **state)
 {
     (void)state;
@@ -200,6 +233,7 @@ int main(void)
         cmocka_unit_test(a_crash_around_the_emission_gives_the_window_once_case_58),
         cmocka_unit_test(a_graceful_stop_flushes_what_is_due_and_no_more_case_13),
         cmocka_unit_test(late_records_are_judged_on_the_lane_floor_case_27),
+        cmocka_unit_test(many_lanes_behind_a_key_change_keep_memory_for_what_is_under_way_l5),
         cmocka_unit_test(a_crash_at_any_protocol_point_gives_every_window_once),
         cmocka_unit_test(a_block_that_was_begun_is_finished_before_another_l3),
         cmocka_unit_test(a_lane_crosses_behind_all_that_it_has_sealed_b6),
