@@ -12,6 +12,7 @@ static const char *const reasons[SF_DROP_COUNT] = {
     [SF_DROP_NULL_VALUE] = "null_value",
     [SF_DROP_DESERIALIZATION] = "deserialization",
     [SF_DROP_PROCESSING] = "processing",
+    [SF_DROP_PRODUCTION] = "production",
 };
 
 void sfi_metrics_add(struct sfi_totals *totals, const struct sfi_run *run, const struct sfi_process *process)
@@ -30,6 +31,8 @@ void sfi_metrics_add(struct sfi_totals *totals, const struct sfi_run *run, const
     for (uint32_t i = 0; i < run->topology->step_count; i++) {
         for (uint32_t j = 0; j < SF_DROP_COUNT; j++) totals->dropped[j] += steps[i].drops[j];
     }
+    const struct sf_sink_counts *sinks = sf_engine_sink_counts(process->engine);
+    for (uint32_t i = 0; i < run->topology->sink_count; i++) totals->dropped[SF_DROP_PRODUCTION] += sinks[i].dropped;
 }
 
 static int64_t previews(struct sfi_run *run)

@@ -486,6 +486,16 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
+/* The library does not split a batch that a topic refuses as too large. The file's own setting may be lower. */
+static void batch_bytes_lower(rd_kafka_conf_t *conf, uint32_t bytes)
+{
+    char now[32] = "";
+    size_t room = sizeof now;
+    bool is_known = rd_kafka_conf_get(conf, "batch.size", now, &room) == RD_KAFKA_CONF_OK;
+    if (is_known && strtoll(now, NULL, 10) <= bytes) return;
+    sfi_kafka_conf_set_int(conf, "batch.size", clamp(bytes, 1, INT32_MAX));
+}
+
 static rd_kafka_conf_t *producer_conf(struct sfi_kafka_producer *producer, const struct sf_producer_config *config)
 {
     rd_kafka_conf_t *conf = sfi_kafka_conf_new(&producer->link, "producer");
@@ -495,6 +505,7 @@ static rd_kafka_conf_t *producer_conf(struct sfi_kafka_producer *producer, const
     sfi_kafka_conf_set(conf, "queue.buffering.max.messages", "10000000");
     int64_t record_bytes = (int64_t)config->record_bytes_max + 1024; /* with its frame */
     sfi_kafka_conf_set_int(conf, "message.max.bytes", clamp(record_bytes, 1000000, 1000000000));
+    if (config->batch_bytes_max > 0) batch_bytes_lower(conf, config->batch_bytes_max);
     if (producer->is_transactional) {
         sfi_kafka_conf_set(conf, "transactional.id", config->transactional_id);
         sfi_kafka_conf_set_int(conf, "transaction.timeout.ms", clamp(config->txn_timeout_ms, 1000, INT32_MAX));

@@ -1,5 +1,7 @@
 #include "sim/kafka_broker.h"
 
+#include <stdlib.h>
+
 #include "sim/kafka_client.h"
 #include "sim/kafka_group.h"
 #include "sim/kafka_stray.h"
@@ -7,6 +9,7 @@
 #include "sim/random.h"
 
 #define MS INT64_C(1000)
+#define FRAME_BYTES 68u /* at least, of a batch of one record around its key, value and headers */
 
 struct sf_sim_kafka_config sf_sim_kafka_config_exact(void)
 {
@@ -158,6 +161,15 @@ static void settings_copy(struct sf_alloc alloc, struct sfi_topic *topic, const 
     }
 }
 
+/* What the topic's max.message.bytes leaves of a batch of one record for its key, value and headers. */
+static uint32_t record_bytes_max(const struct sf_sim_kafka *broker, uint32_t topic)
+{
+    const char *bytes = sf_sim_kafka_setting(broker, topic, "max.message.bytes");
+    if (bytes == NULL) return broker->config.record_bytes_max;
+    uint32_t all = (uint32_t)strtoul(bytes, NULL, 10);
+    return all > FRAME_BYTES ? all - FRAME_BYTES : 0;
+}
+
 static void partitions_grow(struct sf_sim_kafka *broker, uint32_t number, int32_t count)
 {
     struct sfi_topic *topic = &broker->topics[number];
@@ -168,6 +180,7 @@ static void partitions_grow(struct sf_sim_kafka *broker, uint32_t number, int32_
     for (int32_t i = topic->partition_count; i < count; i++) {
         topic->logs[i] = sfi_log_new(broker, (struct sf_tp){.topic = number, .partition = i});
         topic->logs[i]->is_append_time = type != NULL && strcmp(type, "LogAppendTime") == 0;
+        topic->logs[i]->record_bytes_max = record_bytes_max(broker, number);
     }
     topic->partition_count = count;
 }

@@ -44,6 +44,7 @@ struct sfi_log {
     struct sf_tp tp;
     enum sf_sim_kafka_mode mode;
     bool is_append_time; /* message.timestamp.type */
+    uint32_t record_bytes_max; /* max.message.bytes; else the broker's */
     int64_t start;
     int64_t end;
     int64_t discarded; /* nothing below is kept in memory */

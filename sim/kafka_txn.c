@@ -267,7 +267,7 @@ enum sfi_result sfi_txn_produce(struct sfi_log *log, const struct sfi_produce *p
         *end_out = known->request_end;
         return SFI_OK;
     }
-    uint32_t bytes_max = log->broker->config.record_bytes_max;
+    uint32_t bytes_max = log->record_bytes_max;
     for (const struct sfi_chunk *chunk = produce->chunks; chunk != NULL; chunk = chunk->next)
         for (uint32_t i = 0; i < chunk->count; i++) {
             const struct sf_record *record = &chunk->records[i];

@@ -243,7 +243,10 @@ struct sf_producer_config {
     int64_t txn_timeout_ms;       /* the coordinator aborts what stays open for longer, and the session is LOST. V8
                                      has the least that it may be */
     uint64_t queue_bytes_max;     /* written and not yet delivered. A larger record still goes, alone */
-    uint32_t record_bytes_max;    /* the client takes records of this size; a larger one may count as undelivered */
+    uint32_t record_bytes_max;    /* the client takes records of this size (key, value, headers); a larger one may
+                                     count as undelivered */
+    uint32_t batch_bytes_max;     /* records are sent in batches that no topic they go to refuses: at most these bytes,
+                                     a larger record alone; 0: the client's choice */
     struct sf_waker waker;
 };
 

@@ -34,6 +34,10 @@ static void count_up(struct sf_commit *commit)
             total->none_late += one->none_late;
             for (uint32_t d = 0; d < SF_DROP_COUNT; d++) total->drops[d] += one->drops[d];
         }
+        for (uint32_t sink = 0; counts != NULL && sink < plan->topology->sink_count; sink++) {
+            commit->sink_totals[sink].written += counts->sinks[sink].written;
+            commit->sink_totals[sink].dropped += counts->sinks[sink].dropped;
+        }
     }
 }
 
@@ -289,6 +293,7 @@ struct sf_commit *sf_commit_new(const struct sf_commit_config *config, struct sf
     commit->is_crossed = sf_calloc(config->alloc, config->lane_total, sizeof *commit->is_crossed);
     commit->counts = sf_calloc(config->alloc, config->lane_total, sizeof(void *));
     commit->totals = sf_calloc(config->alloc, config->topology->step_count, sizeof *commit->totals);
+    commit->sink_totals = sf_calloc(config->alloc, config->topology->sink_count, sizeof *commit->sink_totals);
     sf_commit_write_init(&commit->write, config->alloc, config->targets, config->to_persist);
     commit->epoch = 1;
     commit->is_stopped = true; /* until the engine's first RESET */
@@ -320,6 +325,7 @@ void sf_commit_destroy(struct sf_commit *commit)
     sf_cfree(alloc, commit->is_crossed, commit->config.lane_total, sizeof *commit->is_crossed);
     sf_cfree(alloc, commit->counts, commit->config.lane_total, sizeof(void *));
     sf_cfree(alloc, commit->totals, commit->config.topology->step_count, sizeof *commit->totals);
+    sf_cfree(alloc, commit->sink_totals, commit->config.topology->sink_count, sizeof *commit->sink_totals);
     sf_cfree(alloc, commit->ports, commit->port_count, sizeof *commit->ports);
     sf_cfree(alloc, commit, 1, sizeof *commit);
 }
@@ -327,6 +333,11 @@ void sf_commit_destroy(struct sf_commit *commit)
 const struct sf_step_counts *sf_commit_step_counts(const struct sf_commit *commit)
 {
     return commit->totals;
+}
+
+const struct sf_sink_counts *sf_commit_sink_counts(const struct sf_commit *commit)
+{
+    return commit->sink_totals;
 }
 
 bool sf_commit_is_at_rest(const struct sf_commit *commit)

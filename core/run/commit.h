@@ -56,6 +56,8 @@ void sf_commit_destroy(struct sf_commit *commit);
 
 /* Committed totals by topology step (M6). */
 const struct sf_step_counts *sf_commit_step_counts(const struct sf_commit *commit);
+/* The same by sink. */
+const struct sf_sink_counts *sf_commit_sink_counts(const struct sf_commit *commit);
 bool sf_commit_is_at_rest(const struct sf_commit *commit);
 
 #endif

@@ -68,6 +68,7 @@ struct sf_commit {
     uint32_t writing_lane; /* whose block `write` has begun */
 
     struct sf_step_counts *totals; /* by topology step */
+    struct sf_sink_counts *sink_totals; /* by sink */
     char text[SF_ERROR_TEXT_BYTES];
 };
 

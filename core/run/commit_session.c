@@ -61,7 +61,8 @@ static void open_producer(struct sf_commit *commit)
         .group = topology->application_id,
         .txn_timeout_ms = topology->settings.transaction_timeout_ms,
         .queue_bytes_max = topology->settings.output_buffer_bytes,
-        .record_bytes_max = 1000000,
+        .record_bytes_max = sf_targets_record_bytes(commit->config.targets, false),
+        .batch_bytes_max = sf_targets_record_bytes(commit->config.targets, true),
         .waker = sf_sched_waker(commit->config.sched, commit->task->id)};
     commit->session_count++;
     enum sf_status status = sf_kafka_producer_open(commit->config.kafka, &config, &commit->producer, &error);

@@ -261,6 +261,11 @@ const struct sf_step_counts *sf_engine_step_counts(const struct sf_engine *engin
     return engine->commit != NULL ? sf_commit_step_counts(engine->commit) : NULL;
 }
 
+const struct sf_sink_counts *sf_engine_sink_counts(const struct sf_engine *engine)
+{
+    return engine->commit != NULL ? sf_commit_sink_counts(engine->commit) : NULL;
+}
+
 uint64_t sf_engine_transactions_lost(const struct sf_engine *engine)
 {
     return engine->transactions_lost;

@@ -85,6 +85,8 @@ const struct sf_ingest *sf_engine_ingest(const struct sf_engine *engine);
 uint64_t sf_engine_epoch(const struct sf_engine *engine); /* newest committed */
 /* Totals of committed epochs by topology step (M6). */
 const struct sf_step_counts *sf_engine_step_counts(const struct sf_engine *engine);
+/* The same by sink. */
+const struct sf_sink_counts *sf_engine_sink_counts(const struct sf_engine *engine);
 /* transactions.lost.total (B14). */
 uint64_t sf_engine_transactions_lost(const struct sf_engine *engine);
 /* Nothing is under way or owed: RUNNING, settled ingest, no open transaction. */

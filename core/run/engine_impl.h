@@ -19,7 +19,7 @@ enum sfi_start {
     SFI_START_DESCRIBE,  /* topics: there? how wide? */
     SFI_START_CREATE,    /* internal topics (K11) */
     SFI_START_JOIN,      /* until this instance is the owner (B14) */
-    SFI_START_WIDTHS,    /* how wide the sources are now: a standby may have waited for days */
+    SFI_START_WIDTHS,    /* how wide the topics are now, and what they take: a standby may have waited for days */
     SFI_START_SESSION,   /* settles what an earlier session left (B11) */
     SFI_START_STABLE,    /* internal topics: no open transaction in front of what must be read (case 99) */
     SFI_START_STAMP,     /* the newest stamp */
@@ -51,6 +51,7 @@ enum sfi_grow {
 struct sfi_topic {
     uint32_t topic;
     int32_t partition_count; /* as found; 0: not there */
+    uint32_t message_bytes_max;
     bool is_internal;
     bool is_cleanup_compact;
     bool is_answered;
@@ -216,9 +217,11 @@ void sfi_state_release(struct sf_engine *engine);
 
 /* start_topics.c: questions to the admin client, and what to make of each answer; false: the engine ends. */
 void sfi_topics_describe(struct sf_engine *engine);
-/* The sources alone, once more. */
-void sfi_topics_describe_sources(struct sf_engine *engine);
+/* Once more, by the owner: a standby may have waited for days, and internal topics are there now. */
+void sfi_topics_describe_again(struct sf_engine *engine);
 void sfi_topics_take_widths(struct sf_engine *engine);
+/* How large records may be, into the table of targets. */
+void sfi_topics_take_limits(struct sf_engine *engine);
 bool sfi_topics_described(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event);
 void sfi_topics_create(struct sf_engine *engine, const struct sf_step *step);
 bool sfi_topics_created(struct sf_engine *engine, const struct sf_step *step, const struct sf_admin_event *event);

@@ -2,7 +2,10 @@
 
 #include "core/bytes.h"
 #include "core/text.h"
+#include "core/state/packed.h"
 #include "core/time/event_time.h"
+
+#define ROW_FRAME_BYTES 128u /* at most, of a changelog record around its key, its fields' names and their values */
 
 /* ------------------------------------------------------------------ F5: the pass */
 
@@ -187,11 +190,19 @@ void sf_flow_set_floors(struct sf_flow *flow, const struct sf_ring *ring)
     }
 }
 
+static void clear_counts(struct sf_flow *flow)
+{
+    memset(flow->counts, 0, flow->step_count * sizeof *flow->counts);
+    memset(flow->sink_counts, 0, flow->config.targets->sink_count * sizeof *flow->sink_counts);
+}
+
 const struct sf_lane_counts *sf_flow_rotate(struct sf_flow *flow, uint64_t epoch, const struct sf_ring *ring)
 {
-    flow->frozen = (struct sf_lane_counts){.steps = flow->counts, .step_count = flow->step_count};
+    flow->frozen = (struct sf_lane_counts){
+        .steps = flow->counts, .step_count = flow->step_count, .sinks = flow->sink_counts};
     flow->counts = flow->counts == flow->halves[0] ? flow->halves[1] : flow->halves[0];
-    memset(flow->counts, 0, flow->step_count * sizeof *flow->counts);
+    flow->sink_counts = flow->sink_counts == flow->sink_halves[0] ? flow->sink_halves[1] : flow->sink_halves[0];
+    clear_counts(flow);
     flow->epoch = epoch;
     sf_outbox_rotate(&flow->commit, epoch);
     for (uint32_t i = 0; i < flow->hop_count; i++) sf_outbox_rotate(&flow->hops[i], epoch);
@@ -228,7 +239,7 @@ void sf_flow_fall_back(struct sf_flow *flow, uint64_t cut, uint64_t epoch, uint3
         fall_back_emitted(step, cut);
         if (step->spec->emit != SF_EMIT_ON_CLOSE) step->expired = SF_TIME_UNSET;
     }
-    memset(flow->counts, 0, flow->step_count * sizeof *flow->counts);
+    clear_counts(flow);
     flow->epoch = epoch;
     flow->pass_rank = 0;
     flow->pass_start = SF_TIME_UNSET;
@@ -259,6 +270,18 @@ void sf_flow_seed(struct sf_flow *flow, uint32_t step_index, int64_t emitted)
 
 /* ------------------------------------------------------------------ life */
 
+/* How long a key may be for the largest row with it, in either format, to fit into a record of the changelog. */
+static uint32_t key_bytes_max(const struct sf_flow *flow, const struct sf_flow_step *step)
+{
+    uint32_t target = flow->config.targets->changelog_of_step[step->plan->step];
+    if (target == SF_TARGET_NONE) return UINT32_MAX;
+    uint64_t beside = ROW_FRAME_BYTES + SF_PACKED_VALUE_BYTES_MAX;
+    for (uint32_t i = 0; i < step->spec->aggregate_count; i++) /* a name may be escaped, a number has 25 characters */
+        beside += 6 * strlen(step->spec->aggregates[i].name) + 32;
+    uint32_t room = flow->config.targets->items[target].record_bytes_max;
+    return beside < room ? room - (uint32_t)beside : 0;
+}
+
 static bool compile_step(struct sf_flow *flow, struct sf_flow_step *step, struct sf_expression_error *error)
 {
     const struct sf_step_spec *spec = step->spec;
@@ -266,8 +289,13 @@ static bool compile_step(struct sf_flow *flow, struct sf_flow_step *step, struct
     if (spec->kind == SF_STEP_AGGREGATE) {
         if (!sf_aggregates_compile(spec->aggregates, spec->aggregate_count, alloc, &step->aggregates, error))
             return false;
+        uint32_t target = flow->config.targets->changelog_of_step[step->plan->step];
+        step->key_bytes_max = key_bytes_max(flow, step);
         step->store = sf_window_store_new(
             &(struct sf_window_store_config){.alloc = alloc,
+                                             .record_bytes_max = target != SF_TARGET_NONE
+                                                 ? flow->config.targets->items[target].record_bytes_max
+                                                 : UINT32_MAX,
                                              .step = spec,
                                              .aggregates = step->aggregates,
                                              .is_packed = flow->config.plan->topology->settings.is_changelog_packed,
@@ -337,6 +365,9 @@ bool sf_flow_init(struct sf_flow *flow, const struct sf_flow_config *config, str
     flow->halves[0] = sf_calloc(config->alloc, flow->step_count, sizeof *flow->counts);
     flow->halves[1] = sf_calloc(config->alloc, flow->step_count, sizeof *flow->counts);
     flow->counts = flow->halves[0];
+    for (uint32_t i = 0; i < 2; i++)
+        flow->sink_halves[i] = sf_calloc(config->alloc, config->targets->sink_count, sizeof *flow->sink_counts);
+    flow->sink_counts = flow->sink_halves[0];
     flow->hop_count = flow->plan_sub->downstream_count * config->lane_count;
     flow->hops = sf_calloc(config->alloc, flow->hop_count, sizeof *flow->hops);
     sf_outbox_init(&flow->commit, config->to_commit, SF_MSG_OUT);
@@ -371,6 +402,8 @@ void sf_flow_deinit(struct sf_flow *flow)
     sf_cfree(alloc, flow->hops, flow->hop_count, sizeof *flow->hops);
     sf_cfree(alloc, flow->halves[0], flow->step_count, sizeof *flow->counts);
     sf_cfree(alloc, flow->halves[1], flow->step_count, sizeof *flow->counts);
+    for (uint32_t i = 0; i < 2; i++)
+        sf_cfree(alloc, flow->sink_halves[i], flow->config.targets->sink_count, sizeof *flow->sink_counts);
     sf_cfree(alloc, flow->expected, flow->config.plan->topology->source_count, sizeof *flow->expected);
     sf_cfree(alloc, flow->steps, flow->step_count, sizeof *flow->steps);
     sf_free(alloc, flow->scratch, flow->scratch_bytes);

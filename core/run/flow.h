@@ -46,6 +46,7 @@ struct sf_flow_step {
     int64_t start;                     /* AGGREGATE: of the window that a record was last in */
     char head[SF_RESULT_HEAD_BYTES];   /* what results of the window `head_start` begin with */
     uint32_t head_len;                 /* 0: of none yet */
+    uint32_t key_bytes_max;            /* AGGREGATE: a longer key makes a row that its changelog cannot take */
     int64_t head_start;
     int64_t floor;                     /* of the running epoch */
     int64_t emitted;                   /* AGGREGATE, on close: the emit frontier */
@@ -79,6 +80,8 @@ struct sf_flow {
     uint32_t hop_count;
     struct sf_step_counts *counts;  /* of the running epoch, by rank */
     struct sf_step_counts *halves[2];
+    struct sf_sink_counts *sink_counts; /* of the running epoch, by sink */
+    struct sf_sink_counts *sink_halves[2];
     struct sf_lane_counts frozen;   /* of the epoch that commits */
     uint64_t epoch;
     uint32_t spread;        /* next partition for null keys */

@@ -4,6 +4,9 @@
 #include "core/text.h"
 #include "core/time/event_time.h"
 
+#define KEY_SHOWN_BYTES 40u
+#define NOWHERE UINT32_MAX /* a fault that has no place in a value or an expression */
+
 static bool forward(struct sf_flow *flow, const struct sf_route *routes, uint32_t count,
                     const struct sf_flow_record *record);
 
@@ -40,11 +43,13 @@ static bool on_fault(struct sf_flow *flow, struct sf_flow_step *step, const stru
     }
     sf_text_add(&text, ": ");
     sf_text_add(&text, fault->text);
-    sf_text_add(&text, fault->kind == SF_FAULT_DESERIALIZATION ? " (at byte " : " (at character ");
-    sf_text_add_uint(&text, fault->offset);
-    sf_text_add(&text, fault->kind == SF_FAULT_DESERIALIZATION
-                           ? " of the value); `on-error: continue` of the step counts and skips such records"
-                           : " of the expression); `on-error: continue` of the step counts and skips such records");
+    if (fault->offset != NOWHERE) {
+        bool is_value = fault->kind == SF_FAULT_DESERIALIZATION;
+        sf_text_add(&text, is_value ? " (at byte " : " (at character ");
+        sf_text_add_uint(&text, fault->offset);
+        sf_text_add(&text, is_value ? " of the value)" : " of the expression)");
+    }
+    sf_text_add(&text, "; `on-error: continue` of the step counts and skips such records");
     return false;
 }
 
@@ -73,27 +78,87 @@ static void copy_wire(struct sf_wire *wire, const struct sf_flow_record *record)
     wire->watermark = record->watermark;
 }
 
-static void put_out(struct sf_flow *flow, uint32_t target, const struct sf_flow_record *record)
+/* M5. False: policy `fail`. `what` says why the record cannot be written. */
+static bool on_production_fault(struct sf_flow *flow, uint32_t sink, const struct sf_flow_record *record,
+                                const struct sf_text *what)
 {
+    const struct sf_sink_spec *spec = &flow->config.plan->topology->sinks[sink];
+    if (spec->on_production_error == SF_ERROR_CONTINUE) {
+        flow->sink_counts[sink].dropped++;
+        return true;
+    }
+    struct sf_text text;
+    flow->has_failed = true;
+    flow->failure.tp = record->tp;
+    flow->failure.offset = record->offset;
+    sf_text_init(&text, flow->failure.text, sizeof flow->failure.text);
+    sf_text_add(&text, "sink ");
+    sf_text_add(&text, spec->topic);
+    sf_text_add(&text, ": ");
+    sf_text_add_bytes(&text, what->data, what->length);
+    if (record->tp.topic != UINT32_MAX) {
+        sf_text_add(&text, " (made of ");
+        sf_text_add(&text, sf_kafka_topic_name(flow->config.kafka, record->tp.topic));
+        sf_text_add(&text, "/");
+        sf_text_add_int(&text, record->tp.partition);
+        sf_text_add(&text, " offset ");
+        sf_text_add_int(&text, record->offset);
+        sf_text_add(&text, ")");
+    }
+    sf_text_add(&text, "; `on-production-error: continue` counts and skips such records");
+    return false;
+}
+
+/* Keys may be long, and bytes of any kind: the beginning, as JSON. */
+static void add_key(struct sf_text *text, struct sf_slice key)
+{
+    sf_text_add(text, "key ");
+    if (key.data == NULL)
+        sf_text_add(text, "null");
+    else
+        sf_text_add_json(text, (const char *)key.data, key.len < KEY_SHOWN_BYTES ? key.len : KEY_SHOWN_BYTES);
+    if (key.data != NULL && key.len > KEY_SHOWN_BYTES) sf_text_add(text, " ...");
+}
+
+/* A record that the topic will never take must not be sent: with it the whole epoch would fail, every time. */
+static bool on_too_large(struct sf_flow *flow, uint32_t sink, const struct sf_flow_record *record, uint64_t partition)
+{
+    char line[SF_ERROR_TEXT_BYTES];
+    struct sf_text what;
+    sf_text_init(&what, line, sizeof line);
+    add_key(&what, record->key);
+    sf_text_add(&what, " for partition ");
+    sf_text_add_uint(&what, partition);
+    sf_text_add(&what, ": the record has ");
+    sf_text_add_uint(&what, (uint64_t)record->key.len + record->value.len + record->headers.len);
+    sf_text_add(&what, " bytes, its max.message.bytes allows ");
+    sf_text_add_uint(&what, flow->config.targets->items[sink].record_bytes_max);
+    return on_production_fault(flow, sink, record, &what);
+}
+
+static bool put_out(struct sf_flow *flow, uint32_t sink, const struct sf_flow_record *record)
+{
+    const struct sf_target *target = &flow->config.targets->items[sink];
+    uint64_t partition = record->key.data != NULL /* K12 */
+                             ? (uint64_t)sf_partition_of_key(record->key.data, record->key.len, target->partition_count)
+                             : flow->spread++ % (uint32_t)target->partition_count;
+    if ((uint64_t)record->key.len + record->value.len + record->headers.len > target->record_bytes_max)
+        return on_too_large(flow, sink, record, partition);
     struct sf_wire *wire = sf_outbox_append(&flow->commit, sfi_len_or_null(record->key), sfi_len_or_null(record->value),
                                             record->headers.len > 0 ? record->headers.len : SF_WIRE_NULL);
-    int32_t partitions = flow->config.targets->items[target].partition_count;
     copy_wire(wire, record);
-    wire->target = target;
-    if (record->key.data != NULL) /* K12 */
-        wire->hash = (uint64_t)sf_partition_of_key(record->key.data, record->key.len, partitions);
-    else
-        wire->hash = flow->spread++ % (uint32_t)partitions;
+    wire->target = sink;
+    wire->hash = partition;
+    flow->sink_counts[sink].written++;
+    return true;
 }
 
 /* A value that a sink writes in another serde than it has on the way. */
 static bool put_sink(struct sf_flow *flow, uint32_t sink, const struct sf_flow_record *record)
 {
     const struct sf_sink_spec *spec = &flow->config.plan->topology->sinks[sink];
-    if (record->value.data == NULL || spec->value == record->value_serde || spec->value == SF_SERDE_BYTES) {
-        put_out(flow, sink, record);
-        return true;
-    }
+    if (record->value.data == NULL || spec->value == record->value_serde || spec->value == SF_SERDE_BYTES)
+        return put_out(flow, sink, record);
     struct sf_input_value input = {.serde = record->value_serde, .bytes = record->value};
     struct sf_fault fault = {.kind = SF_FAULT_NONE};
     struct sf_value value;
@@ -111,21 +176,15 @@ static bool put_sink(struct sf_flow *flow, uint32_t sink, const struct sf_flow_r
         if (is_written) {
             out.value = is_null ? (struct sf_slice){NULL, 0}
                                 : (struct sf_slice){(const uint8_t *)writer.buf, (uint32_t)writer.len};
-            put_out(flow, sink, &out);
-            return true;
+            return put_out(flow, sink, &out);
         }
     }
-    if (spec->on_production_error == SF_ERROR_CONTINUE) return true;
-    struct sf_text text;
-    flow->has_failed = true;
-    flow->failure.tp = record->tp;
-    flow->failure.offset = record->offset;
-    sf_text_init(&text, flow->failure.text, sizeof flow->failure.text);
-    sf_text_add(&text, "sink ");
-    sf_text_add(&text, spec->topic);
-    sf_text_add(&text, ": the value cannot be written as the sink's `value:` says: ");
-    sf_text_add(&text, fault.text);
-    return false;
+    char line[SF_ERROR_TEXT_BYTES];
+    struct sf_text what;
+    sf_text_init(&what, line, sizeof line);
+    sf_text_add(&what, "the value cannot be written as its `value:` says: ");
+    sf_text_add(&what, fault.text);
+    return on_production_fault(flow, sink, record, &what);
 }
 
 static void put_hop(struct sf_flow *flow, uint32_t step, const struct sf_flow_record *record)
@@ -252,6 +311,20 @@ static int64_t window_start(struct sf_flow_step *step, int64_t ts_ms)
     return step->start;
 }
 
+/* A row is as large as its key and its fields make it, and of the two the key alone comes from outside. */
+static bool on_long_key(struct sf_flow *flow, struct sf_flow_step *step, const struct sf_flow_record *record)
+{
+    char line[120];
+    struct sf_text text;
+    sf_text_init(&text, line, sizeof line);
+    sf_text_add(&text, "the key has ");
+    sf_text_add_uint(&text, record->key.len);
+    sf_text_add(&text, " bytes, the max.message.bytes of the changelog allows ");
+    sf_text_add_uint(&text, step->key_bytes_max);
+    struct sf_fault fault = {.kind = SF_FAULT_PROCESSING, .offset = NOWHERE, .text = line};
+    return on_fault(flow, step, record, &fault);
+}
+
 static bool step_aggregate(struct sf_flow *flow, struct sf_flow_step *step, const struct sf_flow_record *record)
 {
     struct sf_step_counts *counts = counts_of(flow, step);
@@ -266,6 +339,7 @@ static bool step_aggregate(struct sf_flow *flow, struct sf_flow_step *step, cons
         counts->none_late++;
         return true;
     }
+    if (record->key.len > step->key_bytes_max) return on_long_key(flow, step, record);
     struct sf_window_row row = sf_window_store_touch(step->store, start, record->hash, record->key.data,
                                                      record->key.len);
     struct sf_input_value input = {.serde = record->value_serde, .bytes = record->value};

@@ -148,6 +148,7 @@ enum sf_drop {
     SF_DROP_NULL_VALUE,
     SF_DROP_DESERIALIZATION,
     SF_DROP_PROCESSING,
+    SF_DROP_PRODUCTION, /* counted per sink, not per step */
     SF_DROP_COUNT
 };
 
@@ -168,10 +169,17 @@ struct sf_step_counts {
     uint64_t drops[SF_DROP_COUNT];
 };
 
+/* Per sink, by a lane. What came to it = written + dropped (M6). */
+struct sf_sink_counts {
+    uint64_t written;
+    uint64_t dropped; /* could not be written; on-production-error: continue (M5) */
+};
+
 /* The counts of one lane for one epoch, behind CROSSED. */
 struct sf_lane_counts {
     struct sf_step_counts *steps; /* by rank in the sub-topology */
     uint32_t step_count;
+    struct sf_sink_counts *sinks; /* by sink of the topology */
 };
 
 /* --- the cut of one epoch, behind CUT (B4). Ingest's memory, untouched until COMMITTED or RESET. */

@@ -304,7 +304,7 @@ static bool ask(struct sf_engine *engine, const struct sf_step *step)
         if (open_admin(engine, step)) sfi_topics_describe(engine);
         break;
     case SFI_START_CREATE: sfi_topics_create(engine, step); break;
-    case SFI_START_WIDTHS: sfi_topics_describe_sources(engine); break;
+    case SFI_START_WIDTHS: sfi_topics_describe_again(engine); break;
     case SFI_START_COMMITTED:
         list_partitions(engine);
         sf_admin_committed(engine->admin, 0, engine->config.topology->application_id, engine->tps,
@@ -363,6 +363,7 @@ bool sfi_start_step(struct sf_engine *engine, const struct sf_step *step)
     case SFI_START_WIDTHS:
         if (!ask(engine, step) || engine->is_ending) break;
         sfi_topics_take_widths(engine);
+        sfi_topics_take_limits(engine);
         sfi_start_next(engine, SFI_START_SESSION);
         break;
     case SFI_START_SESSION:

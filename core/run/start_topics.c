@@ -39,6 +39,17 @@ static const char *setting(const struct sf_admin_event *event, const char *name)
     return NULL;
 }
 
+/* A number as a broker writes it; what is none, or is not told, is the default. */
+static uint32_t bytes_of(const char *value)
+{
+    uint64_t bytes = 0;
+    for (const char *at = value; at != NULL && *at >= '0' && *at <= '9'; at++) {
+        bytes = bytes * 10 + (uint64_t)(*at - '0');
+        if (bytes > INT32_MAX) return INT32_MAX;
+    }
+    return bytes > 0 ? (uint32_t)bytes : SF_MESSAGE_BYTES_DEFAULT;
+}
+
 static bool is_unlike(const struct sf_admin_event *event, const char *name, const char *right)
 {
     const char *value = setting(event, name);
@@ -73,8 +84,9 @@ bool sfi_topics_described(struct sf_engine *engine, const struct sf_step *step, 
         return false;
     }
     topic->partition_count = event->partition_count;
+    topic->message_bytes_max = bytes_of(setting(event, "max.message.bytes"));
     topic->is_cleanup_compact = !is_unlike(event, "cleanup.policy", "compact");
-    warn_of_settings(step, topic, event);
+    if (engine->start == SFI_START_DESCRIBE) warn_of_settings(step, topic, event);
     return true;
 }
 
@@ -116,18 +128,9 @@ static bool check_internal(struct sf_engine *engine, const struct sf_step *step,
     return false;
 }
 
-static bool is_source(struct sf_engine *engine, uint32_t topic)
-{
-    const struct sf_topology *topology = engine->config.topology;
-    for (uint32_t i = 0; i < topology->source_count; i++)
-        if (topic == sf_kafka_topic(engine->config.kafka, topology->sources[i].topic)) return true;
-    return false;
-}
-
-void sfi_topics_describe_sources(struct sf_engine *engine)
+void sfi_topics_describe_again(struct sf_engine *engine)
 {
     for (uint32_t i = 0; i < engine->topic_count; i++) {
-        if (!is_source(engine, engine->topics[i].topic)) continue;
         sf_admin_describe(engine->admin, i, engine->topics[i].topic);
         engine->pending++;
     }
@@ -139,6 +142,15 @@ void sfi_topics_take_widths(struct sf_engine *engine)
     for (uint32_t i = 0; i < topology->source_count; i++)
         engine->source_partitions[i] =
             topic_at(engine, sf_kafka_topic(engine->config.kafka, topology->sources[i].topic))->partition_count;
+}
+
+void sfi_topics_take_limits(struct sf_engine *engine)
+{
+    for (uint32_t i = 0; i < engine->targets.count; i++) {
+        struct sf_target *target = &engine->targets.items[i];
+        uint32_t bytes = topic_at(engine, target->topic)->message_bytes_max;
+        target->record_bytes_max = bytes > SF_RECORD_FRAME_BYTES ? bytes - SF_RECORD_FRAME_BYTES : 0;
+    }
 }
 
 void sfi_topics_create(struct sf_engine *engine, const struct sf_step *step)

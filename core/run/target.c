@@ -45,6 +45,8 @@ void sf_targets_init(struct sf_targets *targets, struct sf_alloc alloc, const st
         targets->items[targets->count++] =
             (struct sf_target){.kind = SF_TARGET_FRONTIER, .index = i, .topic = sf_kafka_topic(kafka, name)};
     }
+    for (uint32_t i = 0; i < targets->count; i++)
+        targets->items[i].record_bytes_max = SF_MESSAGE_BYTES_DEFAULT - SF_RECORD_FRAME_BYTES;
     topic_name(name, topology->application_id, "stoatflow-watermark", "-changelog");
     targets->watermark_topic = sf_kafka_topic(kafka, name);
 }
@@ -56,6 +58,16 @@ void sf_targets_deinit(struct sf_targets *targets)
     sf_cfree(targets->alloc, targets->changelog_of_step, targets->step_count, sizeof(uint32_t));
     sf_cfree(targets->alloc, targets->frontier_of_step, targets->step_count, sizeof(uint32_t));
     memset(targets, 0, sizeof *targets);
+}
+
+uint32_t sf_targets_record_bytes(const struct sf_targets *targets, bool is_smallest)
+{
+    uint32_t bytes = is_smallest ? UINT32_MAX : 0;
+    for (uint32_t i = 0; i < targets->count; i++) {
+        uint32_t more = targets->items[i].record_bytes_max;
+        if (is_smallest ? more < bytes : more > bytes) bytes = more;
+    }
+    return targets->count > 0 ? bytes : SF_MESSAGE_BYTES_DEFAULT - SF_RECORD_FRAME_BYTES;
 }
 
 int32_t sf_targets_changelog_partitions(const struct sf_plan *plan, uint32_t sub, const int32_t *source_partitions)

@@ -13,6 +13,8 @@
 #include "core/topo/plan.h"
 
 #define SF_TARGET_NONE UINT32_MAX
+#define SF_MESSAGE_BYTES_DEFAULT 1048588u /* max.message.bytes where nobody has set it */
+#define SF_RECORD_FRAME_BYTES 128u        /* at most, of a batch with one record around its key, value and headers */
 
 enum sf_target_kind { SF_TARGET_SINK, SF_TARGET_CHANGELOG, SF_TARGET_FRONTIER };
 
@@ -21,6 +23,7 @@ struct sf_target {
     uint32_t index;          /* sink index, or topology step index */
     uint32_t topic;          /* number at the factory */
     int32_t partition_count; /* 0 until the start has asked */
+    uint32_t record_bytes_max; /* key, value and headers of one record, as the topic's max.message.bytes leaves room */
     uint32_t first_position; /* changelogs: index of partition 0 in the flat table of tracked partitions */
 };
 
@@ -38,6 +41,9 @@ struct sf_targets {
 void sf_targets_init(struct sf_targets *targets, struct sf_alloc alloc, const struct sf_plan *plan,
                      struct sf_kafka kafka);
 void sf_targets_deinit(struct sf_targets *targets);
+
+/* The largest, or smallest, record_bytes_max. */
+uint32_t sf_targets_record_bytes(const struct sf_targets *targets, bool is_smallest);
 
 /* K13: partitions of the changelogs of a sub-topology, from the partition counts of all sources (by index). */
 int32_t sf_targets_changelog_partitions(const struct sf_plan *plan, uint32_t sub, const int32_t *source_partitions);

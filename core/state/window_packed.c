@@ -2,9 +2,16 @@
 #include "core/state/packed.h"
 #include "core/state/window_store_impl.h"
 
-#define RECORD_BYTES 49152u  /* a record is cut here: a block of an edge takes it whole */
+#define RECORD_BYTES_MAX 49152u /* a record is cut here at the latest: a block of an edge takes it whole */
 #define LOOK_AHEAD 8u        /* rows: they lie in order of creation, not of key group */
 #define IMAGE_SLOTS_MIN 8u   /* fewer slots than this are no reason for an image */
+
+void sfi_packed_init(struct sf_window_store *store, uint32_t record_bytes_max)
+{
+    store->record_bytes = RECORD_BYTES_MAX;
+    if (record_bytes_max == 0 || record_bytes_max >= RECORD_BYTES_MAX) return;
+    store->record_bytes = record_bytes_max > SF_PACKED_KEY_BYTES ? record_bytes_max - SF_PACKED_KEY_BYTES : 1;
+}
 
 void sfi_packed_deinit(struct sf_window_store *store)
 {
@@ -197,8 +204,9 @@ static void pack_rows(struct sf_window_store *store, const struct sfi_packed_wor
     struct sf_packed_builder builder;
     const struct sfi_row *row = sfi_pane_row(&store->pools, work->pane, packed->rows[work->from + packed->row_at]);
     uint32_t least = sf_packed_room(row->key_len, SF_PACKED_VALUE_BYTES_MAX);
-    reserve_value(store, least > RECORD_BYTES ? least : RECORD_BYTES);
-    sf_packed_begin(&builder, store->seal.value, least > RECORD_BYTES ? least : RECORD_BYTES);
+    uint32_t bytes = least > store->record_bytes ? least : store->record_bytes;
+    reserve_value(store, bytes);
+    sf_packed_begin(&builder, store->seal.value, bytes);
     while (packed->row_at < work->count) {
         look_ahead(store, work->pane, packed->rows + work->from, packed->row_at, work->count);
         row = sfi_pane_row(&store->pools, work->pane, packed->rows[work->from + packed->row_at]);

@@ -24,6 +24,7 @@ struct sf_window_store *sf_window_store_new(const struct sf_window_store_config 
     store->acc_count = sf_aggregates_count(config->aggregates);
     store->acc_bytes = store->acc_count * (uint32_t)sizeof(struct sf_acc);
     store->is_packed = config->is_packed;
+    sfi_packed_init(store, config->record_bytes_max);
     store->schema = sf_packed_schema(config->step->aggregates, config->step->aggregate_count);
     sfi_pools_init(&store->pools, store->alloc, store->acc_bytes, store->is_packed);
     sfi_pool_init(&store->undo_pool, store->alloc, SFI_UNDO_BYTES);

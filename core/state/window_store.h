@@ -37,6 +37,7 @@ struct sf_window_store_config {
     const struct sf_step_spec *step;        /* window and store; borrowed */
     const struct sf_aggregates *aggregates; /* the step's, compiled; borrowed */
     bool is_packed;                         /* changelog format (K5): packed, else rows */
+    uint32_t record_bytes_max;              /* of a packed record, key and value; 0: as comes. One row always fits */
     uint64_t epoch;                         /* the running epoch */
 };
 

@@ -87,6 +87,7 @@ struct sf_window_store {
     uint32_t epoch_count;
     struct sfi_seal seal;
     bool is_packed;
+    uint32_t record_bytes; /* packed: the value of a record is cut here */
     uint32_t schema; /* packed: of the fields */
     struct sfi_packed_seal packed;
     struct sf_acc *scratch; /* one row's accumulators, for restore */
@@ -115,6 +116,7 @@ enum sf_status sfi_packed_restore(struct sf_window_store *store, struct sf_slice
                                   const char **reason_out);
 enum sf_status sfi_packed_restore_trace(struct sf_window_store *store, const struct sf_packed_key *key,
                                         uint32_t entry_count, const char **reason_out);
+void sfi_packed_init(struct sf_window_store *store, uint32_t record_bytes_max);
 void sfi_packed_deinit(struct sf_window_store *store);
 
 /* The row of a restored key, with the accumulators in `scratch`. */
