@@ -83,7 +83,7 @@ static const struct sf_schema_key source_keys[] = {
     {"topic", &sfi_schema_name, SF_KEY_REQUIRED, "the topic read"},
     {"key", &key_serde, 0, "how keys read; bytes"},
     {"value", &value_serde, 0, "how values read; bytes"},
-    {"start", &start, 0, "where a partition without a committed offset starts (S8); earliest"},
+    {"start", &start, 0, "where a source that was never read starts; later partitions do at theirs (S8); earliest"},
     {"on-invalid-timestamp", &on_invalid, 0, "T4; fail"},
     {"max-future-skew", &sfi_schema_span, 0, "how far ahead of the wall clock a record may be (T5); off"},
     {"on-future-timestamp", &on_future, 0, "what happens beyond it (T5)"},

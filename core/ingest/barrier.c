@@ -156,6 +156,7 @@ void sfi_committed(struct sf_ingest *ingest, uint64_t epoch)
         struct sfi_partition *p = &ingest->partitions[ingest->cut_partitions[k]];
         p->committed = p->fixed;
         p->committed_time = p->fixed_time;
+        p->is_unplaced = false;
     }
     for (uint32_t s = 0; s < sfi_topology(ingest)->source_count; s++) {
         struct sf_source_counts *total = &ingest->counts_total[s];

@@ -76,7 +76,10 @@ static void fall_back(struct sf_ingest *ingest, const struct sf_msg *msg)
     memset(ingest->moved, 0, (ingest->partition_count + 63) / 64 * sizeof *ingest->moved);
     sf_ring_fall_back(&ingest->ring, msg->epoch);
     ingest->watermark = ingest->reached = sf_ring_newest(&ingest->ring);
-    for (uint32_t i = 0; i < ingest->partition_count; i++) rewind_partition(ingest, i);
+    for (uint32_t i = 0; i < ingest->partition_count; i++) {
+        rewind_partition(ingest, i);
+        if (ingest->partitions[i].is_unplaced) sfi_set_moved(ingest, i);
+    }
 }
 
 static void stop(struct sf_ingest *ingest, const struct sf_msg *msg)

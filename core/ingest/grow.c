@@ -76,8 +76,9 @@ static void order_heads(struct sf_ingest *ingest)
     }
 }
 
-/* A partition that counts from now on, at UNSET, and is read from where it starts. Its offset is in the next cut, so
- * that a restart finds one there whatever the source's `start` says. */
+/* A partition that counts from now on, at UNSET, and is read from where it starts. Its offset is in the next cut that
+ * commits, so that a restart finds one there; a start before that takes it for new, and reads it from its start too
+ * (S8). */
 static void add(struct sf_ingest *ingest, uint32_t i, const struct sf_ingest_partition *from, uint32_t number)
 {
     sfi_take_partition(ingest, i, from, number);

@@ -63,6 +63,8 @@ void sfi_take_partition(struct sf_ingest *ingest, uint32_t i, const struct sf_in
     p->position = p->fixed = p->committed = from->offset;
     p->fixed_time = p->committed_time = from->time_max;
     p->delivered_wall_ms = SF_TIME_UNSET;
+    p->is_unplaced = !from->is_committed && config->topology->sources[from->source].start == SF_START_LATEST;
+    if (p->is_unplaced) sfi_set_moved(ingest, i);
     ingest->tracker.parts[i].generator =
         generator_of(config->topology, &config->topology->sources[from->source], from->time_max);
 }

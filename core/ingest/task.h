@@ -55,6 +55,8 @@ struct sfi_partition {
     uint32_t source;
     uint32_t lane_first;          /* of its sub-topology */
     bool is_touched;              /* on the list of those served in this dispatch batch */
+    bool is_unplaced;             /* read from where `start: latest` or its discovery put it, which nobody knows until
+                                     a cut with it is committed (S8) */
     /* reading */
     struct sf_tp tp;
     uint32_t generation;          /* of the consumer's add or seek */

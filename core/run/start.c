@@ -168,7 +168,16 @@ static bool on_committed(struct sf_engine *engine, const struct sf_step *step, c
     return true;
 }
 
-/* Which end of the log a partition without a committed offset starts at, by source; one question per kind. */
+/* Has the application read from this source before? Its first cut has every partition that there was, so one without
+ * an offset has come since: it is new, like one that is found while running. */
+static bool is_source_known(const struct sf_engine *engine, uint32_t source)
+{
+    for (uint32_t i = 0; engine->has_stamp && i < engine->partition_count; i++)
+        if (engine->partitions[i].source == source && engine->partitions[i].is_committed) return true;
+    return false;
+}
+
+/* Which end of the log a partition without a committed offset starts at (S8); one question per kind. */
 static void ask_ends(struct sf_engine *engine)
 {
     struct sf_tp *tps = sf_calloc(engine->config.alloc, engine->partition_count, sizeof *tps);
@@ -176,7 +185,9 @@ static void ask_ends(struct sf_engine *engine)
         uint32_t count = 0;
         for (uint32_t i = 0; i < engine->partition_count; i++) {
             const struct sf_ingest_partition *partition = &engine->partitions[i];
-            if (partition->is_committed || engine->config.topology->sources[partition->source].start != kind) continue;
+            enum sf_start start = engine->config.topology->sources[partition->source].start;
+            if (is_source_known(engine, partition->source)) start = SF_START_EARLIEST;
+            if (partition->is_committed || start != kind) continue;
             tps[count++] = partition->tp;
         }
         if (count == 0) continue;

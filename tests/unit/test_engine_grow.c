@@ -88,6 +88,54 @@ static void a_restart_goes_on_with_it_where_it_was_s8(void **state)
     engine_world_deinit(&w);
 }
 
+/* Found, and the process dies before any cut has its offset: `latest` must not be applied to it now. */
+static void one_that_was_found_just_before_a_crash_is_read_from_its_start_s8(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    init(&w);
+    add_partitions(&w, 2);
+    engine_world_append(&w, 1, "b", 105, "1");
+    engine_world_at(&w, 10);
+    CHECK_EQ(partition_count(&w), 2);
+    engine_world_crash(&w);
+    engine_world_append(&w, 1, "b", 200, "1");
+    engine_world_append(&w, 0, "a", 200, "1");
+    engine_world_start(&w);
+    engine_world_at(&w, 30);
+    for (int barrier = 0; barrier < 4; barrier++) engine_world_barrier(&w);
+    CHECK(strstr(engine_world_output(&w), "b {\"window\":{\"start\":100,\"end\":110},\"n\":1} @105\n") != NULL);
+    engine_world_deinit(&w);
+}
+
+/* Where `latest` has put a silent partition is in the first cut that commits, also when the first was given up. */
+static void where_latest_begins_outlives_an_abort_and_a_restart_s8(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, app, 2, 1, 0);
+    engine_world_at(&w, 1);
+    engine_world_append(&w, 0, "a", 100, "1");
+    engine_world_at(&w, 2);
+    sf_sim_kafka_fault(w.broker, &(struct sf_sim_kafka_fault){.request = SF_SIM_KAFKA_REQUEST_PRODUCE,
+                                                              .effect = SF_SIM_KAFKA_REFUSED,
+                                                              .count = 1});
+    engine_world_barrier(&w);
+    engine_world_at(&w, 5000);
+    engine_world_barrier(&w);
+    CHECK(sf_engine_epoch(w.engine) >= 1);
+    engine_world_crash(&w);
+    engine_world_append(&w, 1, "b", 105, "1");
+    engine_world_start(&w);
+    engine_world_at(&w, 5010);
+    engine_world_append(&w, 0, "a", 200, "1");
+    engine_world_append(&w, 1, "b", 200, "1");
+    engine_world_at(&w, 5020);
+    for (int barrier = 0; barrier < 4; barrier++) engine_world_barrier(&w);
+    CHECK(strstr(engine_world_output(&w), "b {\"window\":{\"start\":100,\"end\":110},\"n\":1} @105\n") != NULL);
+    engine_world_deinit(&w);
+}
+
 /* More than one word of the bits of those that moved; an abort rewinds them, a commit keeps them. */
 static void found_partitions_abort_and_commit_like_others_b12(void **state)
 {
@@ -164,6 +212,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_partition_that_is_found_holds_the_watermark_and_is_read_from_its_start_g4),
         cmocka_unit_test(a_restart_goes_on_with_it_where_it_was_s8),
+        cmocka_unit_test(one_that_was_found_just_before_a_crash_is_read_from_its_start_s8),
+        cmocka_unit_test(where_latest_begins_outlives_an_abort_and_a_restart_s8),
         cmocka_unit_test(found_partitions_abort_and_commit_like_others_b12),
         cmocka_unit_test(a_standby_goes_on_where_its_predecessor_was_in_a_found_partition_s1),
     };
