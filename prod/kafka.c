@@ -2,11 +2,14 @@
 #include "prod/kafka.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "prod/kafka_impl.h"
 
@@ -265,6 +268,38 @@ static const char *const owned_settings[] = {
     "queued.min.messages", "message.max.bytes", "message.timeout.ms", "delivery.timeout.ms",
     "allow.auto.create.topics", "enable.gapless.guarantee"};
 
+/* The library reads these when an instance is made, and says little about one that is not there. */
+static bool is_file_setting(const char *name)
+{
+    static const char *const names[] = {"ssl.ca.location", "ssl.certificate.location", "ssl.key.location",
+                                        "ssl.crl.location", "ssl.keystore.location"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+static bool is_encrypted(const struct sf_prod_kafka *kafka)
+{
+    for (uint32_t i = 0; i < kafka->setting_count; i++)
+        if (strcmp(kafka->settings[i].name, "security.protocol") == 0)
+            return strcasecmp(kafka->settings[i].value, "ssl") == 0 ||
+                   strcasecmp(kafka->settings[i].value, "sasl_ssl") == 0;
+    return false;
+}
+
+static enum sf_status files_check(const struct sf_prod_kafka *kafka, struct sf_error *error)
+{
+    if (!is_encrypted(kafka)) return SF_OK; /* nobody will read them */
+    for (uint32_t i = 0; i < kafka->setting_count; i++) {
+        const struct sf_prod_kafka_setting *setting = &kafka->settings[i];
+        if (!is_file_setting(setting->name) || strcmp(setting->value, "probe") == 0) continue;
+        if (access(setting->value, R_OK) != 0)
+            return sfi_kafka_fail(error, SF_E_ARG, "kafka setting %s: %s cannot be read: %s", setting->name,
+                                  setting->value, strerror(errno));
+    }
+    return SF_OK;
+}
+
 static enum sf_status setting_check(rd_kafka_conf_t *conf, const struct sf_prod_kafka_setting *setting,
                                     struct sf_error *error)
 {
@@ -287,6 +322,7 @@ static enum sf_status settings_check(struct sf_prod_kafka *kafka, struct sf_erro
     for (uint32_t i = 0; i < kafka->setting_count && status == SF_OK; i++)
         status = setting_check(conf, &kafka->settings[i], error);
     rd_kafka_conf_destroy(conf);
+    if (status == SF_OK) status = files_check(kafka, error);
     if (status != SF_OK) return status;
 
     struct sfi_kafka_link link;

@@ -2,9 +2,12 @@
 
 #include <string.h>
 
+#include "core/hash.h"
+
 void sf_prod_kafka_news_init(struct sf_prod_kafka_news *news, struct sf_prod_log *log)
 {
     news->log = log;
+    for (uint32_t i = 0; i < SF_PROD_KAFKA_NEWS_SETTINGS_MAX; i++) atomic_init(&news->settings[i], 0);
     atomic_init(&news->is_away, false);
     atomic_init(&news->is_session_silent, false);
 }
@@ -26,10 +29,42 @@ static bool is_about_connections(const char *text)
     return strstr(text, "FAIL") != NULL || strstr(text, "brokers are down") != NULL;
 }
 
+/* "client: CONFWARN: [thread]: text": the text; NULL: it is about something else. */
+static const char *about_settings(const char *text)
+{
+    const char *at = strstr(text, "CONFWARN: ");
+    if (at == NULL) return NULL;
+    const char *behind = strstr(at, "]: ");
+    return behind != NULL ? behind + 3 : at + 10;
+}
+
+/* False: it was said before, or there is no place to remember that it is said now. */
+static bool remember(struct sf_prod_kafka_news *news, const char *text)
+{
+    uint64_t hash = sf_hash64((const uint8_t *)text, strlen(text)) | 1;
+    for (uint32_t i = 0; i < SF_PROD_KAFKA_NEWS_SETTINGS_MAX; i++) {
+        uint64_t seen = 0;
+        if (atomic_compare_exchange_strong(&news->settings[i], &seen, hash)) return true;
+        if (seen == hash) return false;
+    }
+    return false;
+}
+
+static void take_settings(struct sf_prod_kafka_news *news, int level, const char *text)
+{
+    bool is_news = level <= 4 && remember(news, text);
+    sf_prod_log_say(news->log, is_news ? SF_PROD_WARN : SF_PROD_DEBUG, "kafka-setting", text, NULL, 0);
+}
+
 void sf_prod_kafka_news_take(void *ctx, int level, const char *text)
 {
     struct sf_prod_kafka_news *news = ctx;
     if (is_about_other_clients(text)) level = 7;
+    const char *settings = about_settings(text);
+    if (settings != NULL) {
+        take_settings(news, level, settings);
+        return;
+    }
     if (strstr(text, "SESSTMOUT") != NULL) atomic_store(&news->is_session_silent, true);
     if (level > 4 || !is_about_connections(text)) {
         sf_prod_log_say(news->log, level_of(level), "kafka", text, NULL, 0);

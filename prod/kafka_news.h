@@ -1,6 +1,7 @@
 /*
- * Kafka news: what the Kafka library says becomes log lines. Complaints about connections, which it repeats for as long
- * as a broker is away, are said once, and once more when the broker has answered again.
+ * Kafka news: what the Kafka library says becomes log lines. Complaints about connections, which it repeats as long
+ * as a broker is away, are said once, and once more when the broker has answered again. What it finds odd about
+ * settings every client of ours repeats: said once.
  *
  * Threading: any thread.
  */
@@ -12,8 +13,11 @@
 
 #include "prod/log.h"
 
+#define SF_PROD_KAFKA_NEWS_SETTINGS_MAX 16u
+
 struct sf_prod_kafka_news {
     struct sf_prod_log *log;
+    _Atomic uint64_t settings[SF_PROD_KAFKA_NEWS_SETTINGS_MAX]; /* hashes of what was said of settings; 0: free */
     _Atomic bool is_away;
     _Atomic bool is_session_silent;
 };

@@ -1,5 +1,6 @@
 #include "prod/options.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,8 @@ static const char *value_of(struct reader *reader, const char *name, bool *is_it
     return reader->argv[reader->at];
 }
 
+static_assert(SF_PROD_WORKER_COUNT_MAX == 64, "what the refusal says");
+
 static bool set_workers(struct sf_prod_options *options, const char *value)
 {
     char *end = NULL;
@@ -81,6 +84,8 @@ static int read_valued(struct reader *reader)
 {
     struct sf_prod_options *options = reader->options;
     static const char *const names[] = {"--bootstrap", "--state-dir", "--workers", "--log", "--log-level"};
+    static const char *const takes[] = {"HOST:PORT,...", "a folder", "a number from 1 to 64",
+                                        "text or json", "error, warn, info, debug or trace"};
     uint32_t count = options->command == SF_PROD_RUN ? sizeof names / sizeof names[0] : 1;
     for (uint32_t i = 0; i < count; i++) {
         bool is_it = false;
@@ -97,7 +102,7 @@ static int read_valued(struct reader *reader)
         if (i == 3) is_good = set_log(options, value);
         if (i == 4) is_good = sf_prod_level_of(value, &options->level);
         if (is_good) return 1;
-        (void)fprintf(reader->errors, "sfprod: %s cannot be %s; sfprod --help lists the options\n", names[i], value);
+        (void)fprintf(reader->errors, "sfprod: %s cannot be %s: it takes %s\n", names[i], value, takes[i]);
         return -1;
     }
     return 0;

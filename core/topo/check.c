@@ -128,6 +128,17 @@ static void check_sinks(const struct sf_topology *topology, struct sf_findings *
     }
 }
 
+/* What comes back in is legal, and rarely meant. */
+static void warn_of_loops(const struct sf_topology *topology, struct sf_findings *findings)
+{
+    for (uint32_t i = 0; i < topology->sink_count; i++)
+        for (uint32_t k = 0; k < topology->source_count; k++)
+            if (is_same(topology->sinks[i].topic, topology->sources[k].topic))
+                FIND(findings, SF_FINDING_WARNING, "loop", topology->sinks[i].place, "the sink writes to `",
+                     topology->sinks[i].topic, "`, which source `", topology->sources[k].name,
+                     "` reads: every result comes back in as a record; write to another topic unless that is meant");
+}
+
 /* ---- the graph (V8) ---- */
 
 static bool is_in_range(const struct sf_topology *topology, const struct sf_input *input)
@@ -205,15 +216,66 @@ static void check_cuts(const struct sf_topology *topology, const struct sfi_orde
     }
 }
 
+static bool is_read(const struct sf_topology *topology, enum sf_input_kind kind, uint32_t index)
+{
+    for (uint32_t i = 0; i < topology->step_count; i++)
+        for (uint32_t k = 0; k < topology->steps[i].input_count; k++)
+            if (topology->steps[i].inputs[k].kind == kind && topology->steps[i].inputs[k].index == index) return true;
+    for (uint32_t i = 0; i < topology->sink_count; i++)
+        if (topology->sinks[i].from.kind == kind && topology->sinks[i].from.index == index) return true;
+    return false;
+}
+
+static void warn_of_unread(const struct sf_topology *topology, struct sf_findings *findings)
+{
+    for (uint32_t i = 0; i < topology->source_count; i++)
+        if (!is_read(topology, SF_INPUT_SOURCE, i))
+            FIND(findings, SF_FINDING_WARNING, "unread", topology->sources[i].place, "nothing reads source `",
+                 topology->sources[i].name, "`: its records are consumed and dropped; take it out, or name it in a "
+                 "step's or sink's `from`");
+    for (uint32_t i = 0; i < topology->step_count; i++)
+        if (!is_read(topology, SF_INPUT_STEP, i))
+            FIND(findings, SF_FINDING_WARNING, "unread", topology->steps[i].place, "nothing reads step `",
+                 topology->steps[i].name, "`: what it makes is dropped; take it out, or name it in a step's or sink's "
+                 "`from`");
+}
+
+/* Is every value that comes from there an object (or null)? The graph has no cycle. */
+static bool is_object(const struct sf_topology *topology, const struct sf_input *input)
+{
+    if (input->kind == SF_INPUT_SOURCE) return false;
+    const struct sf_step_spec *step = &topology->steps[input->index];
+    if (step->kind == SF_STEP_AGGREGATE) return true;
+    if (step->kind == SF_STEP_MAP_VALUES) return step->fields != NULL;
+    for (uint32_t i = 0; i < step->input_count; i++)
+        if (!is_object(topology, &step->inputs[i])) return false;
+    return true;
+}
+
+static void check_sink_values(const struct sf_topology *topology, struct sf_findings *findings)
+{
+    for (uint32_t i = 0; i < topology->sink_count; i++) {
+        const struct sf_sink_spec *sink = &topology->sinks[i];
+        bool is_number = sink->value == SF_SERDE_INT64 || sink->value == SF_SERDE_DOUBLE;
+        if (is_number && is_object(topology, &sink->from))
+            REFUSE(findings, "V8", sink->place, "the sink to `", sink->topic, "` writes numbers (`value: ",
+                   sink->value == SF_SERDE_INT64 ? "int64" : "double", "`), but `",
+                   topology->steps[sink->from.index].name,
+                   "` makes objects with fields; leave `value` out, or put a step with `map-values: $.field` between");
+    }
+}
+
 static void check_graph(const struct sf_topology *topology, struct sf_findings *findings)
 {
     if (topology->source_count == 0) REFUSE(findings, "V8", no_place, "the application has no source");
     if (!check_inputs(topology, findings)) return;
     struct sfi_order order;
-    if (sfi_order_find(topology, &order))
+    if (sfi_order_find(topology, &order)) {
         check_cuts(topology, &order, findings);
-    else
+        check_sink_values(topology, findings);
+    } else {
         report_cycle(topology, &order, findings);
+    }
 }
 
 /* ---- event time (V1, V3, V6, I5, T5) ---- */
@@ -360,5 +422,9 @@ bool sf_topology_check(const struct sf_topology *topology, struct sf_findings *f
     for (uint32_t i = 0; i < topology->step_count; i++)
         if (topology->steps[i].kind == SF_STEP_AGGREGATE) check_aggregate(&topology->steps[i], findings);
     warn_of_idleness_off(topology, findings);
+    if (findings->error_count == 0) { /* else these may follow from what is wrong */
+        warn_of_loops(topology, findings);
+        if (topology->sink_count > 0) warn_of_unread(topology, findings);
+    }
     return findings->error_count == before;
 }

@@ -103,6 +103,27 @@ static void a_broker_that_is_away_is_told_once_and_once_when_it_is_back(void **s
     CHECK(first != NULL && second > first && third > second);
 }
 
+/* Every client of ours says it. */
+static void what_is_odd_about_settings_is_told_once_whoever_says_it(void **state)
+{
+    struct lines lines;
+    struct sf_prod_kafka_news news;
+    (void)state;
+    lines_open(&lines, false, SF_PROD_INFO);
+    sf_prod_kafka_news_init(&news, &lines.log);
+    sf_prod_kafka_news_take(&news, 4, "a#consumer-1: CONFWARN: [thrd:app]: `sasl.mechanism` is set in vain");
+    sf_prod_kafka_news_take(&news, 4, "a#producer-2: CONFWARN: [thrd:app]: `sasl.mechanism` is set in vain");
+    sf_prod_kafka_news_take(&news, 4, "a#producer-2: CONFWARN: [thrd:app]: and so is another");
+    sf_prod_kafka_news_take(&news, 4, "a#producer-2: CONFWARN: [thrd:app]: `x` is a consumer property and will be "
+                                      "ignored by this producer instance");
+    lines_close(&lines);
+    uint32_t count = 0;
+    for (const char *at = lines.text; (at = strchr(at, '\n')) != NULL; at++) count++;
+    CHECK_EQ(count, 2);
+    CHECK(strstr(lines.text, "warn kafka-setting: `sasl.mechanism` is set in vain\n") != NULL);
+    CHECK(strstr(lines.text, "warn kafka-setting: and so is another\n") != NULL);
+}
+
 /* ------------------------------------------------------------------ words */
 
 static bool partition_of(void *ctx, uint32_t subject, struct sf_tp *tp_out)
@@ -257,6 +278,13 @@ static void the_manual_explains_every_warning(void **state)
         (void)snprintf(row, sizeof row, "| `%s` |", sf_prod_note_event(code, event));
         if (strstr(manual, row) == NULL) fail_msg("%s has no row for %s", MANUAL, event);
     }
+    /* and those that sfprod itself says */
+    static const char *const own[] = {"broker-away",  "kafka",           "kafka-setting", "print-failed",
+                                      "store-failed", "stopped-at-once", "loop",          "unread"};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        (void)snprintf(row, sizeof row, "| `%s` |", own[i]);
+        if (strstr(manual, row) == NULL) fail_msg("%s has no row for %s", MANUAL, own[i]);
+    }
     free(manual);
 }
 
@@ -267,6 +295,7 @@ int main(void)
         cmocka_unit_test(json_lines_are_one_object_each),
         cmocka_unit_test(a_line_that_is_too_long_is_cut_and_still_a_line),
         cmocka_unit_test(a_broker_that_is_away_is_told_once_and_once_when_it_is_back),
+        cmocka_unit_test(what_is_odd_about_settings_is_told_once_whoever_says_it),
         cmocka_unit_test(notes_read_with_names_and_times),
         cmocka_unit_test(events_are_names_without_what_counts_them),
         cmocka_unit_test(settings_are_the_loaders_keys_in_its_order),

@@ -131,6 +131,58 @@ static void a_sink_into_the_applications_own_state_is_refused_k11(void **state)
     check(&subject, "");
 }
 
+static void a_sink_into_a_topic_that_is_read_is_warned_of(void **state)
+{
+    (void)state;
+    struct subject subject;
+    make(&subject);
+    subject.sink->topic = "t";
+    check(&subject, "loop the sink writes to `t`, which source `s` reads: every result comes back in as a record; "
+                    "write to another topic unless that is meant\n");
+}
+
+static void what_nobody_reads_is_warned_of(void **state)
+{
+    (void)state;
+    struct subject subject;
+    make(&subject);
+    subject.sink->from.index = 0;
+    check(&subject, "unread nothing reads step `w`: what it makes is dropped; take it out, or name it in a step's or "
+                    "sink's `from`\n");
+    make(&subject);
+    subject.topology->source_count = 2;
+    subject.topology->sources[1] = *subject.source;
+    subject.topology->sources[1].name = "more";
+    subject.topology->sources[1].topic = "u";
+    check(&subject, "unread nothing reads source `more`: its records are consumed and dropped; take it out, or name it "
+                    "in a step's or sink's `from`\n");
+}
+
+static void objects_into_a_sink_of_numbers_are_refused_v8(void **state)
+{
+    (void)state;
+    struct subject subject;
+    make(&subject);
+    subject.sink->value = SF_SERDE_INT64;
+    check(&subject, "V8 the sink to `out` writes numbers (`value: int64`), but `w` makes objects with fields; leave "
+                    "`value` out, or put a step with `map-values: $.field` between\n");
+    make(&subject);
+    subject.window->inputs[0] = (struct sf_input){SF_INPUT_SOURCE, 0}; /* w -> f -> out: a filter changes nothing */
+    subject.filter->inputs[0] = (struct sf_input){SF_INPUT_STEP, 1};
+    subject.sink->from.index = 0;
+    subject.sink->value = SF_SERDE_DOUBLE;
+    check(&subject, "V8 the sink to `out` writes numbers (`value: double`), but `f` makes objects with fields; leave "
+                    "`value` out, or put a step with `map-values: $.field` between\n");
+    make(&subject);
+    subject.sink->value = SF_SERDE_STRING;
+    check(&subject, "");
+    make(&subject);
+    subject.window->kind = SF_STEP_MAP_VALUES; /* to a number, for all that is known */
+    subject.window->expression = "$.n";
+    subject.sink->value = SF_SERDE_INT64;
+    check(&subject, "");
+}
+
 static void references_out_of_range_are_found_and_end_the_graph_checks(void **state)
 {
     (void)state;
@@ -235,6 +287,9 @@ int main(void)
         cmocka_unit_test(names_that_were_left_out_are_found),
         cmocka_unit_test(an_id_and_a_store_name_too_long_for_a_topic_are_refused_k11),
         cmocka_unit_test(a_sink_into_the_applications_own_state_is_refused_k11),
+        cmocka_unit_test(a_sink_into_a_topic_that_is_read_is_warned_of),
+        cmocka_unit_test(what_nobody_reads_is_warned_of),
+        cmocka_unit_test(objects_into_a_sink_of_numbers_are_refused_v8),
         cmocka_unit_test(references_out_of_range_are_found_and_end_the_graph_checks),
         cmocka_unit_test(a_cycle_is_told_from_what_hangs_behind_it),
         cmocka_unit_test(windows_that_cannot_be_are_found),
