@@ -20,8 +20,7 @@ export SFPROD=${SFPROD:-$root/build/release/bin/sfprod}
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 
 once() { # FORMAT: one run of sfprod, the command that is measured
-    local folder
-    folder=$(mktemp -d)
+    folder=$(mktemp -d) # not local: the trap runs outside of here
     trap 'rm -rf "$folder"' EXIT
     sed -e "s/^  id: bench$/  id: bench-$$-$RANDOM/" -e "s/^  changelog.format: .*/  changelog.format: $1/" \
         "$root/tests/bench/job.yaml" >"$folder/app.yaml"
