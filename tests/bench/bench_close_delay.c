@@ -58,7 +58,8 @@ struct bench {
     struct sample *samples; /* the reader's */
     size_t sample_count, sample_room;
     _Atomic int64_t left;   /* results of counted windows that have not been read; below 0: too many */
-    _Atomic bool is_over, is_ready;
+    _Atomic bool is_over;
+    rd_kafka_t *reader;
 };
 
 static void fail(const char *what, const char *why)
@@ -122,11 +123,10 @@ static void take(struct bench *b, const rd_kafka_message_t *message, int64_t rea
     atomic_fetch_sub(&b->left, 1);
 }
 
-static void *read_all(void *ctx)
+static rd_kafka_t *open_reader(const struct bench *b)
 {
     static const char *const settings[][2] = {
         {"group.id", "bench"}, {"isolation.level", "read_committed"}, {"enable.auto.commit", "false"}};
-    struct bench *b = ctx;
     rd_kafka_t *client = open_client(RD_KAFKA_CONSUMER, b, settings, 3, rd_kafka_conf_new());
     rd_kafka_poll_set_consumer(client);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)b->partitions);
@@ -134,15 +134,20 @@ static void *read_all(void *ctx)
         rd_kafka_topic_partition_list_add(list, b->out, p)->offset = RD_KAFKA_OFFSET_BEGINNING;
     if (rd_kafka_assign(client, list) != RD_KAFKA_RESP_ERR_NO_ERROR) fail("reading", "assign");
     rd_kafka_topic_partition_list_destroy(list);
-    atomic_store(&b->is_ready, true);
+    return client;
+}
+
+static void *read_all(void *ctx)
+{
+    struct bench *b = ctx;
     while (!atomic_load(&b->is_over)) {
-        rd_kafka_message_t *message = rd_kafka_consumer_poll(client, 100);
+        rd_kafka_message_t *message = rd_kafka_consumer_poll(b->reader, 100);
         if (message == NULL) continue;
         take(b, message, now_us());
         rd_kafka_message_destroy(message);
     }
-    rd_kafka_consumer_close(client);
-    rd_kafka_destroy(client);
+    rd_kafka_consumer_close(b->reader);
+    rd_kafka_destroy(b->reader);
     return NULL;
 }
 
@@ -297,8 +302,8 @@ static int run(struct bench *b)
     b->windows = calloc((size_t)b->window_count + 1, sizeof *b->windows);
     b->is_seen = calloc((size_t)(b->window_count * b->keys), 1);
     if (b->windows == NULL || b->is_seen == NULL) fail("start", "no memory");
+    b->reader = open_reader(b);
     if (pthread_create(&reader, NULL, read_all, b) != 0) fail("start", "no thread");
-    while (!atomic_load(&b->is_ready)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     feed(b);
     atomic_store(&b->is_over, true);
     pthread_join(reader, NULL);
