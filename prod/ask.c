@@ -2,7 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "prod/os.h"
 
 #define LOOK_INTERVAL_MS 100
 
@@ -21,21 +22,14 @@ void sf_prod_ask_close(struct sf_prod_ask *ask)
     sf_prod_bell_deinit(&ask->bell);
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* The answer to the one question that is open. Its pointers hold until the next poll. */
 static enum sf_status wait(struct sf_prod_ask *ask, int64_t timeout_ms, struct sf_admin_event *event_out)
 {
-    int64_t begin = now_ms();
+    int64_t begin = sfi_os_now_ms();
     for (;;) {
         if (sf_admin_poll(ask->admin, event_out, 1) == 1) return event_out->status;
         if (ask->is_cancelled != NULL && ask->is_cancelled(ask->ctx)) return SF_E_CLOSED;
-        if (timeout_ms != SF_PROD_ASK_FOREVER && now_ms() - begin >= timeout_ms) return SF_E_TIMEOUT;
+        if (timeout_ms != SF_PROD_ASK_FOREVER && sfi_os_now_ms() - begin >= timeout_ms) return SF_E_TIMEOUT;
         sf_prod_bell_wait(&ask->bell, LOOK_INTERVAL_MS);
     }
 }

@@ -16,6 +16,7 @@
 #include "prod/client.h"
 #include "prod/cmd.h"
 #include "prod/host.h"
+#include "prod/os.h"
 #include "prod/printer.h"
 #include "prod/state_dir.h"
 #include "prod/width.h"
@@ -46,13 +47,6 @@ struct run {
     int64_t thawed_ms;  /* when it did again, having stood still for longer than a session (B14); 0: never */
     _Atomic bool is_output_gone;
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void say(struct run *run, enum sf_prod_level level, const char *event, const char *message)
 {
@@ -186,7 +180,7 @@ static void ask_finish(struct run *run, const char *why)
     int64_t patience_ms = 2 * run->file.topology->settings.barrier_timeout_ms;
     if (run->is_finish_asked) return;
     run->is_finish_asked = true;
-    run->finish_deadline_ms = now_ms() + patience_ms;
+    run->finish_deadline_ms = sfi_os_now_ms() + patience_ms;
     say(run, SF_PROD_INFO, "stopping", why);
     sf_prod_host_finish(run->host);
 }
@@ -194,7 +188,7 @@ static void ask_finish(struct run *run, const char *why)
 /* A process that stood still for longer than its session has to say so at its end, whatever else is away. */
 static void watch_freeze(struct run *run)
 {
-    int64_t now = now_ms();
+    int64_t now = sfi_os_now_ms();
     if (now - run->looked_ms > run->file.topology->settings.session_timeout_ms) run->thawed_ms = now;
     run->looked_ms = now;
 }
@@ -202,19 +196,20 @@ static void watch_freeze(struct run *run)
 /* Lately, that is: what a freeze costs shows within a session. */
 static bool was_frozen(const struct run *run)
 {
-    return run->thawed_ms != 0 && now_ms() - run->thawed_ms < 2 * run->file.topology->settings.session_timeout_ms;
+    int64_t session_ms = run->file.topology->settings.session_timeout_ms;
+    return run->thawed_ms != 0 && sfi_os_now_ms() - run->thawed_ms < 2 * session_ms;
 }
 
 /* Waits for the engine's end; SF_PROD_EXIT_OK when it came. */
 static enum sf_prod_exit wait_for_end(struct run *run)
 {
     while (!sf_prod_host_has_ended(run->host)) {
-        int64_t left = run->is_finish_asked ? run->finish_deadline_ms - now_ms() : 60000;
+        int64_t left = run->is_finish_asked ? run->finish_deadline_ms - sfi_os_now_ms() : 60000;
         if (left <= 0) {
             say(run, SF_PROD_ERROR, "stuck", "the graceful stop takes too long; the next start settles what is left");
             return SF_PROD_EXIT_STUCK;
         }
-        run->looked_ms = now_ms();
+        run->looked_ms = sfi_os_now_ms();
         int number = next_signal(run, left < LOOK_MS ? left : LOOK_MS);
         watch_freeze(run);
         bool is_stop = number == SIGTERM || number == SIGINT;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "prod/kafka_impl.h"
@@ -48,35 +47,6 @@ char *sfi_kafka_strdup(const char *text)
     char *copy = sfi_kafka_alloc(bytes);
     memcpy(copy, text, bytes);
     return copy;
-}
-
-int64_t sfi_kafka_now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-void sfi_kafka_cond_init(pthread_cond_t *cond)
-{
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(cond, &attr);
-    pthread_condattr_destroy(&attr);
-}
-
-void sfi_kafka_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(ms / 1000);
-    until.tv_nsec += (long)(ms % 1000) * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
-    (void)pthread_cond_timedwait(cond, lock, &until);
 }
 
 /* ------------------------------------------------------------------ topic numbers */
@@ -358,7 +328,7 @@ enum sf_status sf_prod_kafka_new(const struct sf_prod_kafka_config *config, stru
     assert(config->setting_count == 0 || config->settings != NULL);
     struct sf_prod_kafka *kafka = sfi_kafka_alloc(sizeof *kafka);
     pthread_mutex_init(&kafka->lock, NULL);
-    sfi_kafka_cond_init(&kafka->idle);
+    sfi_os_cond_init(&kafka->idle);
     kafka->client_id = sfi_kafka_strdup(config->client_id != NULL ? config->client_id : "sf");
     kafka->watch_interval_ms = config->watch_interval_ms > 0 ? config->watch_interval_ms : 5000;
     kafka->log = config->log;
@@ -398,11 +368,11 @@ struct sf_kafka sf_prod_kafka_handle(struct sf_prod_kafka *kafka)
 
 bool sf_prod_kafka_destroy(struct sf_prod_kafka *kafka)
 {
-    int64_t grace_end = sfi_kafka_now_ms() + HELPERS_GRACE_MS;
+    int64_t grace_end = sfi_os_now_ms() + HELPERS_GRACE_MS;
     int64_t last_end = grace_end + HELPERS_LAST_MS;
     pthread_mutex_lock(&kafka->lock);
     while (kafka->helper_count > 0) {
-        int64_t now = sfi_kafka_now_ms();
+        int64_t now = sfi_os_now_ms();
         if (now >= last_end) {
             pthread_mutex_unlock(&kafka->lock);
             return false;
@@ -411,7 +381,7 @@ bool sf_prod_kafka_destroy(struct sf_prod_kafka *kafka)
             for (struct sfi_kafka_link *link = kafka->links; link != NULL; link = link->next) sfi_kafka_link_cut(link);
             grace_end = last_end;
         }
-        sfi_kafka_cond_wait(&kafka->idle, &kafka->lock, grace_end - now);
+        sfi_os_cond_wait(&kafka->idle, &kafka->lock, grace_end - now);
     }
     pthread_mutex_unlock(&kafka->lock);
     kafka_free(kafka);

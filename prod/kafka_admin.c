@@ -157,7 +157,7 @@ static void ask_try(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask)
         ask_free(ask);
         return;
     }
-    ask->due_ms = sfi_kafka_now_ms() + (is_watch ? admin->kafka->watch_interval_ms : SFI_KAFKA_RETRY_MS);
+    ask->due_ms = sfi_os_now_ms() + (is_watch ? admin->kafka->watch_interval_ms : SFI_KAFKA_RETRY_MS);
     ask->next = NULL;
     struct sfi_kafka_ask **at = &admin->asks;
     while (*at != NULL) at = &(*at)->next;
@@ -167,7 +167,7 @@ static void ask_try(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask)
 static void serve(struct sfi_kafka_admin *admin)
 {
     while (!admin->is_closing) {
-        int64_t now = sfi_kafka_now_ms(), next = now + 60000;
+        int64_t now = sfi_os_now_ms(), next = now + 60000;
         struct sfi_kafka_ask **at = &admin->asks;
         while (*at != NULL && (*at)->due_ms > now) {
             if ((*at)->due_ms < next) next = (*at)->due_ms;
@@ -175,7 +175,7 @@ static void serve(struct sfi_kafka_admin *admin)
         }
         struct sfi_kafka_ask *ask = *at;
         if (ask == NULL) {
-            sfi_kafka_cond_wait(&admin->news, &admin->lock, next - now);
+            sfi_os_cond_wait(&admin->news, &admin->lock, next - now);
             continue;
         }
         *at = ask->next;
@@ -263,7 +263,7 @@ enum sf_status sfi_kafka_admin_open(void *self, struct sf_waker waker, struct sf
     sfi_kafka_link_init(&admin->link, self);
     admin->waker = waker;
     pthread_mutex_init(&admin->lock, NULL);
-    sfi_kafka_cond_init(&admin->news);
+    sfi_os_cond_init(&admin->news);
     rd_kafka_conf_t *conf = sfi_kafka_conf_new(&admin->link, "admin");
     sfi_kafka_conf_set(conf, "isolation.level", "read_committed");
     admin->stable = sfi_kafka_instance_new(RD_KAFKA_CONSUMER, conf, error);

@@ -25,9 +25,9 @@ static bool done_err(struct sfi_kafka_reply *reply, rd_kafka_resp_err_t err, con
  * from the next by its opaque, the number of the call. */
 static rd_kafka_event_t *result_wait(struct sfi_kafka_admin *admin)
 {
-    int64_t deadline = sfi_kafka_now_ms() + SFI_KAFKA_ATTEMPT_MS + 500;
+    int64_t deadline = sfi_os_now_ms() + SFI_KAFKA_ATTEMPT_MS + 500;
     for (;;) {
-        int64_t left = deadline - sfi_kafka_now_ms();
+        int64_t left = deadline - sfi_os_now_ms();
         if (left <= 0) return NULL;
         pthread_mutex_lock(&admin->lock);
         bool is_closing = admin->is_closing;
@@ -265,8 +265,8 @@ static bool is_unknown_doubted(struct sfi_kafka_ask *ask, const struct sfi_kafka
     for (uint32_t i = 0; i < reply->event.answer_count; i++)
         is_unknown = is_unknown || reply->answers[i].status == SF_E_UNKNOWN_TOPIC;
     if (!is_unknown) return false;
-    if (ask->unknown_ms == 0) ask->unknown_ms = sfi_kafka_now_ms();
-    return sfi_kafka_now_ms() - ask->unknown_ms < UNKNOWN_MS;
+    if (ask->unknown_ms == 0) ask->unknown_ms = sfi_os_now_ms();
+    return sfi_os_now_ms() - ask->unknown_ms < UNKNOWN_MS;
 }
 
 static bool try_ends(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
@@ -342,8 +342,8 @@ static rd_kafka_resp_err_t member_commit(struct sfi_kafka_admin *admin, rd_kafka
     struct commit_wait wait = {.err = RD_KAFKA_RESP_ERR__TIMED_OUT};
     rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
     rd_kafka_resp_err_t err = rd_kafka_commit_queue(rk, offsets, queue, on_commit, &wait);
-    int64_t deadline = sfi_kafka_now_ms() + SFI_KAFKA_ATTEMPT_MS;
-    while (err == RD_KAFKA_RESP_ERR_NO_ERROR && !wait.is_done && sfi_kafka_now_ms() < deadline) {
+    int64_t deadline = sfi_os_now_ms() + SFI_KAFKA_ATTEMPT_MS;
+    while (err == RD_KAFKA_RESP_ERR_NO_ERROR && !wait.is_done && sfi_os_now_ms() < deadline) {
         (void)rd_kafka_queue_poll_callback(queue, 50);
         pthread_mutex_lock(&admin->lock);
         if (admin->is_closing) deadline = 0;

@@ -565,7 +565,7 @@ enum sf_status sfi_kafka_consumer_open(void *self, const struct sf_consumer_conf
     consumer->batch_records_max = config->batch_records_max;
     consumer->fetch_bytes_max = config->fetch_bytes_max > 0 ? config->fetch_bytes_max : QUEUE_BYTES_MAX;
     pthread_mutex_init(&consumer->lock, NULL);
-    sfi_kafka_cond_init(&consumer->news);
+    sfi_os_cond_init(&consumer->news);
     *consumer_out = (struct sf_consumer){&consumer_ops, consumer};
     return SF_OK;
 }

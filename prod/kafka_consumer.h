@@ -74,7 +74,6 @@ struct sfi_kafka_consumer {
     _Atomic bool is_main_ready;
     bool is_failed, is_failure_told;
     struct sf_error failure;
-    char text[SF_ERROR_TEXT_BYTES]; /* of the last poll's events */
 
     pthread_mutex_t lock; /* guards what follows, and parts and generations against the helper */
     pthread_cond_t news;

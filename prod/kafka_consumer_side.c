@@ -60,7 +60,7 @@ static void range_answer(struct sfi_kafka_consumer *consumer)
         bound(consumer, name, tp.partition, false, &low) && bound(consumer, name, tp.partition, true, &high);
     pthread_mutex_lock(&consumer->lock);
     if (!is_known) {
-        if (!consumer->is_closing) sfi_kafka_cond_wait(&consumer->news, &consumer->lock, SFI_KAFKA_POKE_MS);
+        if (!consumer->is_closing) sfi_os_cond_wait(&consumer->news, &consumer->lock, SFI_KAFKA_POKE_MS);
         return;
     }
     part = part_find(consumer, tp, generation);
@@ -110,21 +110,21 @@ static bool probe(struct sfi_kafka_consumer *consumer)
 
 static void serve(struct sfi_kafka_consumer *consumer)
 {
-    int64_t probe_at = sfi_kafka_now_ms() + consumer->kafka->watch_interval_ms;
+    int64_t probe_at = sfi_os_now_ms() + consumer->kafka->watch_interval_ms;
     int64_t poke_at = 0;
     while (!consumer->is_closing) {
-        int64_t now = sfi_kafka_now_ms();
+        int64_t now = sfi_os_now_ms();
         if (consumer->is_range_wanted) {
             range_answer(consumer);
         } else if (consumer->is_poke_wanted && now >= poke_at) {
             poke(consumer);
-            poke_at = sfi_kafka_now_ms() + SFI_KAFKA_POKE_MS;
+            poke_at = sfi_os_now_ms() + SFI_KAFKA_POKE_MS;
         } else if (consumer->is_probe_wanted || now >= probe_at) {
             bool is_down = probe(consumer);
-            probe_at = sfi_kafka_now_ms() + (is_down ? SFI_KAFKA_PROBE_MS : consumer->kafka->watch_interval_ms);
+            probe_at = sfi_os_now_ms() + (is_down ? SFI_KAFKA_PROBE_MS : consumer->kafka->watch_interval_ms);
         } else {
             int64_t until = consumer->is_poke_wanted && poke_at < probe_at ? poke_at : probe_at;
-            sfi_kafka_cond_wait(&consumer->news, &consumer->lock, until - now);
+            sfi_os_cond_wait(&consumer->news, &consumer->lock, until - now);
         }
     }
 }

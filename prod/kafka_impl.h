@@ -19,6 +19,7 @@
 
 #include "core/io/kafka.h"
 #include "prod/kafka.h"
+#include "prod/os.h"
 
 #define SFI_KAFKA_TOKENS_MAX 64u /* newest kept; an older one counts as stale */
 
@@ -83,8 +84,6 @@ bool sfi_kafka_metadata_is_equal(const rd_kafka_consumer_group_metadata_t *a,
 
 /* ---------------------------------------------------------------- factory */
 
-struct sfi_kafka_name;
-
 struct sf_prod_kafka {
     pthread_mutex_t lock; /* guards names, tokens, links, helper_count */
     pthread_cond_t idle;  /* helper_count fell */
@@ -103,7 +102,7 @@ struct sf_prod_kafka {
 };
 
 const char *sfi_kafka_topic_name(struct sf_prod_kafka *kafka, uint32_t topic);
-/* SF_OFFSET_UNKNOWN-free lookup of a name that the library gave; UINT32_MAX: never numbered. */
+/* The number of a name that the library gave; UINT32_MAX: never numbered. */
 uint32_t sfi_kafka_topic_find(struct sf_prod_kafka *kafka, const char *name);
 
 /* Starts the client's only helper thread; the helper calls sfi_kafka_helper_end last of all. */
@@ -122,7 +121,6 @@ enum sf_status sfi_kafka_admin_open(void *self, struct sf_waker waker, struct sf
 /* ---------------------------------------------------------------- small things */
 
 /* The one table from the library's codes to ours; what is not in it is SF_E_UNSUPPORTED. */
-
 enum sf_status sfi_kafka_status(rd_kafka_resp_err_t err);
 
 enum sf_status sfi_kafka_fail(struct sf_error *error, enum sf_status status, const char *format, ...)
@@ -132,11 +130,6 @@ enum sf_status sfi_kafka_fail(struct sf_error *error, enum sf_status status, con
 void *sfi_kafka_alloc(size_t bytes);  /* zeroed */
 void *sfi_kafka_grow(void *ptr, size_t bytes);
 char *sfi_kafka_strdup(const char *text);
-
-int64_t sfi_kafka_now_ms(void); /* monotonic, for time-outs of helpers alone */
-/* Waits on `cond` for at most `ms`; the condition must have been made by sfi_kafka_cond_init. */
-void sfi_kafka_cond_init(pthread_cond_t *cond);
-void sfi_kafka_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms);
 
 /* The first (or, `is_end`, the last) offset of each partition of `list`, as a reader of the instance's isolation sees
  * it, into its `offset`; partitions that have none get an error of their own. Not by the library's watermark query:

@@ -242,11 +242,11 @@ static void confirm_serve(struct member *member)
         rd_kafka_event_t *event = rd_kafka_queue_poll(member->answers, 0);
         if (event == NULL) return;
         member->is_confirm_asked = false;
-        member->confirm_again_ms = sfi_kafka_now_ms() + CONFIRM_AGAIN_MS;
+        member->confirm_again_ms = sfi_os_now_ms() + CONFIRM_AGAIN_MS;
         if (member->is_confirm_wanted && member->event_count < EVENTS_MAX) confirm_take(member, event);
         rd_kafka_event_destroy(event);
     }
-    if (member->is_confirm_wanted && sfi_kafka_now_ms() >= member->confirm_again_ms) confirm_ask(member);
+    if (member->is_confirm_wanted && sfi_os_now_ms() >= member->confirm_again_ms) confirm_ask(member);
 }
 
 static void member_confirm(void *self)
@@ -361,8 +361,8 @@ static void member_free(struct member *member)
 /* May the instance be destroyed without ending the process? */
 static bool member_settle(struct member *member)
 {
-    int64_t deadline = sfi_kafka_now_ms() + SETTLE_MS;
-    while (!member->is_settled && !member->is_failed && !member->is_cut_off && sfi_kafka_now_ms() < deadline) {
+    int64_t deadline = sfi_os_now_ms() + SETTLE_MS;
+    while (!member->is_settled && !member->is_failed && !member->is_cut_off && sfi_os_now_ms() < deadline) {
         rd_kafka_message_t *message = rd_kafka_consumer_poll(member->rk, 50);
         if (message != NULL) rd_kafka_message_destroy(message);
     }

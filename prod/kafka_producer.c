@@ -132,7 +132,6 @@ static struct sfi_kafka_target *target_of(struct sfi_kafka_producer *producer, u
         producer->target_cap = cap;
     }
     struct sfi_kafka_target *target = sfi_kafka_alloc(sizeof *target);
-    target->producer = producer;
     rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(producer->rk);
     rd_kafka_topic_conf_set_opaque(conf, target);
     target->rkt = rd_kafka_topic_new(producer->rk, sfi_kafka_topic_name(producer->kafka, topic), conf);
@@ -528,7 +527,7 @@ enum sf_status sfi_kafka_producer_open(void *self, const struct sf_producer_conf
     producer->group = sfi_kafka_strdup(config->group != NULL ? config->group : "");
     producer->queue_bytes_max = config->queue_bytes_max > 0 ? (int64_t)config->queue_bytes_max : 1 << 20;
     pthread_mutex_init(&producer->lock, NULL);
-    sfi_kafka_cond_init(&producer->news);
+    sfi_os_cond_init(&producer->news);
     producer->rk = sfi_kafka_instance_new(RD_KAFKA_PRODUCER, producer_conf(producer, config), error);
     if (producer->rk == NULL) {
         sfi_kafka_producer_free(producer);

@@ -62,7 +62,6 @@ struct sfi_kafka_tracks {
 /* One topic written to. The library's topic opaque. */
 struct sfi_kafka_target {
     rd_kafka_topic_t *rkt;
-    struct sfi_kafka_producer *producer;
     struct sfi_kafka_tracks *_Atomic tracks; /* NULL: none */
 };
 

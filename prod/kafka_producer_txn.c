@@ -27,7 +27,7 @@ static bool is_closing(struct sfi_kafka_producer *producer)
 static void pause_between(struct sfi_kafka_producer *producer)
 {
     pthread_mutex_lock(&producer->lock);
-    if (!producer->is_closing) sfi_kafka_cond_wait(&producer->news, &producer->lock, AGAIN_MS);
+    if (!producer->is_closing) sfi_os_cond_wait(&producer->news, &producer->lock, AGAIN_MS);
     pthread_mutex_unlock(&producer->lock);
 }
 
@@ -57,7 +57,7 @@ static struct ending call(struct sfi_kafka_producer *producer, const struct sfi_
             ending.how = ENDING_CLOSED;
             return ending;
         }
-        int64_t before = sfi_kafka_now_ms();
+        int64_t before = sfi_os_now_ms();
         rd_kafka_error_t *error = call_once(producer, command, metadata);
         if (error == NULL) return ending;
         bool is_again = rd_kafka_error_is_retriable(error) && !rd_kafka_error_txn_requires_abort(error) &&
@@ -68,7 +68,7 @@ static struct ending call(struct sfi_kafka_producer *producer, const struct sfi_
         rd_kafka_error_destroy(error);
         if (!is_again) return ending;
         ending = (struct ending){.how = ENDING_OK};
-        if (sfi_kafka_now_ms() - before < AGAIN_MS) pause_between(producer);
+        if (sfi_os_now_ms() - before < AGAIN_MS) pause_between(producer);
     }
 }
 

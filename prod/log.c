@@ -7,6 +7,7 @@
 
 #include "core/ops/timestamp.h"
 #include "core/text.h"
+#include "prod/os.h"
 
 static const char *const level_names[] = {"error", "warn", "info", "debug", "trace"};
 
@@ -15,16 +16,12 @@ void sf_prod_log_init(struct sf_prod_log *log, int fd, bool is_json, enum sf_pro
     log->fd = fd;
     log->is_json = is_json;
     log->level = level;
-    int rc = pthread_mutex_init(&log->lock, NULL);
-    (void)rc;
-    assert(rc == 0);
+    sfi_os_check(pthread_mutex_init(&log->lock, NULL));
 }
 
 void sf_prod_log_deinit(struct sf_prod_log *log)
 {
-    int rc = pthread_mutex_destroy(&log->lock);
-    (void)rc;
-    assert(rc == 0);
+    sfi_os_check(pthread_mutex_destroy(&log->lock));
 }
 
 bool sf_prod_level_of(const char *name, enum sf_prod_level *level_out)

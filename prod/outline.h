@@ -9,12 +9,9 @@
 #ifndef SF_PROD_OUTLINE_H
 #define SF_PROD_OUTLINE_H
 
-#include <stdio.h>
-
 #include "core/run/target.h"
 #include "core/text.h"
 #include "prod/app_file.h"
-
 
 struct sf_prod_outline {
     const struct sf_prod_app_file *file; /* loaded, or with findings alone */

@@ -2,7 +2,8 @@
 
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
+
+#include "prod/os.h"
 
 #define BATCH_RECORDS_MAX 1000u
 #define FETCH_BYTES_MAX (8u << 20)
@@ -23,13 +24,6 @@ struct sf_prod_printer {
     int64_t *positions;    /* everything before is written */
     int64_t *ends;         /* at the finish */
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ------------------------------------------------------------------ lines */
 
@@ -126,8 +120,8 @@ static void *print(void *arg)
         for (uint32_t i = 0; i < count; i++) take(printer, &events[i]);
         if (count > 0) flush(printer);
         if (is_finishing && is_at_ends(printer)) break;
-        if (count > 0 || finish_at == 0) finish_at = now_ms() + FINISH_MS;
-        if (is_finishing && now_ms() >= finish_at) {
+        if (count > 0 || finish_at == 0) finish_at = sfi_os_now_ms() + FINISH_MS;
+        if (is_finishing && sfi_os_now_ms() >= finish_at) {
             fail(printer, "the broker is silent: not all results are printed");
             break;
         }

@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "prod/os.h"
 #include "prod/worker.h"
 
 #define INDEX_BITS 12u
@@ -26,12 +26,6 @@ struct sf_prod_sched {
     uint32_t live_count;
     uint64_t spawn_count;
 };
-
-static void check_os(int rc)
-{
-    (void)rc;
-    assert(rc == 0);
-}
 
 struct sf_clock sfi_sched_clock(const struct sf_prod_sched *sched)
 {
@@ -55,19 +49,19 @@ void sfi_sched_tell_notes(struct sf_prod_sched *sched, const struct sf_task *tas
 
 void sfi_sched_task_done(struct sf_prod_sched *sched)
 {
-    check_os(pthread_mutex_lock(&sched->lock));
+    sfi_os_check(pthread_mutex_lock(&sched->lock));
     assert(sched->live_count > 0);
     sched->live_count--;
-    if (sched->live_count == 0) check_os(pthread_cond_broadcast(&sched->done_cond));
-    check_os(pthread_mutex_unlock(&sched->lock));
+    if (sched->live_count == 0) sfi_os_check(pthread_cond_broadcast(&sched->done_cond));
+    sfi_os_check(pthread_mutex_unlock(&sched->lock));
 }
 
 void sfi_sched_slot_free(struct sf_prod_sched *sched, struct sfi_slot *slot)
 {
-    check_os(pthread_mutex_lock(&sched->lock));
+    sfi_os_check(pthread_mutex_lock(&sched->lock));
     slot->next = sched->free_slots;
     sched->free_slots = slot;
-    check_os(pthread_mutex_unlock(&sched->lock));
+    sfi_os_check(pthread_mutex_unlock(&sched->lock));
 }
 
 static void sched_wake(void *self, uint32_t task_id)
@@ -82,14 +76,14 @@ static void sched_wake(void *self, uint32_t task_id)
 static void sched_spawn(void *self, struct sf_task *task)
 {
     struct sf_prod_sched *sched = self;
-    check_os(pthread_mutex_lock(&sched->lock));
+    sfi_os_check(pthread_mutex_lock(&sched->lock));
     struct sfi_slot *slot = sched->free_slots;
     assert(slot != NULL && "more than SF_TASK_COUNT_MAX tasks");
     sched->free_slots = slot->next;
     sched->live_count++;
     uint64_t order = sched->spawn_count;
     sched->spawn_count++;
-    check_os(pthread_mutex_unlock(&sched->lock));
+    sfi_os_check(pthread_mutex_unlock(&sched->lock));
 
     slot->generation = (slot->generation + 1) % GENERATION_END;
     slot->timer = (struct sfi_timer){.order = order, .position = SFI_TIMER_NONE};
@@ -121,12 +115,8 @@ struct sf_prod_sched *sf_prod_sched_new(const struct sf_prod_sched_config *confi
     struct sf_prod_sched *sched = sf_calloc(config->alloc, 1, sizeof(*sched));
     sched->config = *config;
     atomic_init(&sched->is_stopping, 0);
-    check_os(pthread_mutex_init(&sched->lock, NULL));
-    pthread_condattr_t attr;
-    check_os(pthread_condattr_init(&attr));
-    check_os(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
-    check_os(pthread_cond_init(&sched->done_cond, &attr));
-    check_os(pthread_condattr_destroy(&attr));
+    sfi_os_check(pthread_mutex_init(&sched->lock, NULL));
+    sfi_os_cond_init(&sched->done_cond);
     init_slots(sched);
     sched->workers = sf_calloc(config->alloc, config->worker_count, sizeof(struct sfi_worker));
     for (uint32_t i = 0; i < config->worker_count; i++) sfi_worker_init(&sched->workers[i], sched, config->alloc);
@@ -138,14 +128,14 @@ enum sf_status sf_prod_sched_start(struct sf_prod_sched *sched, struct sf_error 
     assert(sched->started_count == 0 && !sfi_sched_is_stopping(sched));
     sigset_t all, old;
     (void)sigfillset(&all);
-    check_os(pthread_sigmask(SIG_SETMASK, &all, &old));
+    sfi_os_check(pthread_sigmask(SIG_SETMASK, &all, &old));
     int rc = 0;
     while (rc == 0 && sched->started_count < sched->config.worker_count) {
         struct sfi_worker *worker = &sched->workers[sched->started_count];
         rc = pthread_create(&worker->thread, NULL, sfi_worker_main, worker);
         if (rc == 0) sched->started_count++;
     }
-    check_os(pthread_sigmask(SIG_SETMASK, &old, NULL));
+    sfi_os_check(pthread_sigmask(SIG_SETMASK, &old, NULL));
     if (rc == 0) return SF_OK;
     sf_prod_sched_stop(sched);
     error->status = SF_E_IO;
@@ -156,20 +146,13 @@ enum sf_status sf_prod_sched_start(struct sf_prod_sched *sched, struct sf_error 
 bool sf_prod_sched_wait_done(struct sf_prod_sched *sched, int64_t timeout_us)
 {
     assert(timeout_us >= 0);
-    struct timespec until;
-    check_os(clock_gettime(CLOCK_MONOTONIC, &until));
-    until.tv_sec += (time_t)(timeout_us / 1000000);
-    until.tv_nsec += (long)(timeout_us % 1000000) * 1000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
-    check_os(pthread_mutex_lock(&sched->lock));
+    struct timespec until = sfi_os_time_in(timeout_us);
+    sfi_os_check(pthread_mutex_lock(&sched->lock));
     int rc = 0;
     while (sched->live_count > 0 && rc != ETIMEDOUT)
         rc = pthread_cond_timedwait(&sched->done_cond, &sched->lock, &until);
     bool is_done = sched->live_count == 0;
-    check_os(pthread_mutex_unlock(&sched->lock));
+    sfi_os_check(pthread_mutex_unlock(&sched->lock));
     return is_done;
 }
 
@@ -177,7 +160,7 @@ void sf_prod_sched_stop(struct sf_prod_sched *sched)
 {
     atomic_store(&sched->is_stopping, 1);
     for (uint32_t i = 0; i < sched->started_count; i++) sfi_worker_rouse(&sched->workers[i]);
-    for (uint32_t i = 0; i < sched->started_count; i++) check_os(pthread_join(sched->workers[i].thread, NULL));
+    for (uint32_t i = 0; i < sched->started_count; i++) sfi_os_check(pthread_join(sched->workers[i].thread, NULL));
     sched->started_count = 0;
 }
 
@@ -188,8 +171,8 @@ void sf_prod_sched_destroy(struct sf_prod_sched *sched)
     for (uint32_t i = 0; i < sched->config.worker_count; i++) sfi_worker_deinit(&sched->workers[i], alloc);
     sf_cfree(alloc, sched->workers, sched->config.worker_count, sizeof(struct sfi_worker));
     sf_cfree(alloc, sched->slots, SF_TASK_COUNT_MAX, sizeof(struct sfi_slot));
-    check_os(pthread_cond_destroy(&sched->done_cond));
-    check_os(pthread_mutex_destroy(&sched->lock));
+    sfi_os_check(pthread_cond_destroy(&sched->done_cond));
+    sfi_os_check(pthread_mutex_destroy(&sched->lock));
     sf_cfree(alloc, sched, 1, sizeof(*sched));
 }
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "prod/os.h"
 #include "prod/store_parts.h"
 
 #define WRITE_BUFFER_BYTES (64u << 20)
@@ -76,48 +77,32 @@ enum sf_status sf_prod_store_dir_init(struct sf_prod_store_dir *dir, struct sf_a
 void sf_prod_store_dir_deinit(struct sf_prod_store_dir *dir)
 {
     assert(dir->open == NULL);
-    int rc = pthread_mutex_destroy(&dir->lock);
-    assert(rc == 0);
-    (void)rc;
-}
-
-static void lock_list(struct sf_prod_store_dir *dir)
-{
-    int rc = pthread_mutex_lock(&dir->lock);
-    assert(rc == 0);
-    (void)rc;
-}
-
-static void unlock_list(struct sf_prod_store_dir *dir)
-{
-    int rc = pthread_mutex_unlock(&dir->lock);
-    assert(rc == 0);
-    (void)rc;
+    sfi_os_check(pthread_mutex_destroy(&dir->lock));
 }
 
 static void list_open(struct sfi_rocks *store)
 {
-    lock_list(store->dir);
+    sfi_os_check(pthread_mutex_lock(&store->dir->lock));
     store->next = store->dir->open;
     store->dir->open = store;
-    unlock_list(store->dir);
+    sfi_os_check(pthread_mutex_unlock(&store->dir->lock));
 }
 
 void sfi_rocks_unlist(struct sfi_rocks *store)
 {
-    lock_list(store->dir);
+    sfi_os_check(pthread_mutex_lock(&store->dir->lock));
     struct sfi_rocks **link = &store->dir->open;
     while (*link != store) link = &(*link)->next;
     *link = store->next;
-    unlock_list(store->dir);
+    sfi_os_check(pthread_mutex_unlock(&store->dir->lock));
 }
 
 static bool is_open_here(struct sf_prod_store_dir *dir, const char *name)
 {
-    lock_list(dir);
+    sfi_os_check(pthread_mutex_lock(&dir->lock));
     const struct sfi_rocks *store = dir->open;
     while (store != NULL && strcmp(store->name, name) != 0) store = store->next;
-    unlock_list(dir);
+    sfi_os_check(pthread_mutex_unlock(&dir->lock));
     return store != NULL;
 }
 

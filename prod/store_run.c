@@ -1,15 +1,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "prod/os.h"
 #include "prod/store_parts.h"
 
 #define WRITES_MAX 4u
-
-static void check_os(int rc)
-{
-    (void)rc;
-    assert(rc == 0);
-}
 
 /* ---------------------------------------------------------------- the background thread */
 
@@ -67,9 +62,9 @@ static void serve_first(struct sfi_rocks *store)
     const struct sfi_rocks_command *command = &store->commands[store->command_first];
     struct sfi_rocks_event done = {.event = {.kind = command->kind, .status = store->failed, .tag = command->tag}};
     if (store->failed == SF_OK) {
-        check_os(pthread_mutex_unlock(&store->lock));
+        sfi_os_check(pthread_mutex_unlock(&store->lock));
         done.event.status = carry_out(store, command, done.text, sizeof done.text);
-        check_os(pthread_mutex_lock(&store->lock));
+        sfi_os_check(pthread_mutex_lock(&store->lock));
         if (done.event.status == SF_E_IO || done.event.status == SF_E_CORRUPT) store->failed = done.event.status;
     } else {
         (void)snprintf(done.text, sizeof done.text, "an earlier write failed");
@@ -79,32 +74,32 @@ static void serve_first(struct sfi_rocks *store)
     store->events[(store->event_first + store->event_count) % SF_PROD_STORE_COMMANDS_MAX] = done;
     store->event_count++;
     if (store->is_closing) return;
-    check_os(pthread_mutex_unlock(&store->lock));
+    sfi_os_check(pthread_mutex_unlock(&store->lock));
     sf_waker_wake(store->waker);
-    check_os(pthread_mutex_lock(&store->lock));
+    sfi_os_check(pthread_mutex_lock(&store->lock));
 }
 
 static void *serve(void *arg)
 {
     struct sfi_rocks *store = arg;
-    check_os(pthread_mutex_lock(&store->lock));
+    sfi_os_check(pthread_mutex_lock(&store->lock));
     while (store->command_count > 0 || !store->is_closing) {
         if (store->command_count > 0)
             serve_first(store);
         else
-            check_os(pthread_cond_wait(&store->cond, &store->lock));
+            sfi_os_check(pthread_cond_wait(&store->cond, &store->lock));
     }
-    check_os(pthread_mutex_unlock(&store->lock));
+    sfi_os_check(pthread_mutex_unlock(&store->lock));
     return NULL;
 }
 
 enum sf_status sfi_rocks_start(struct sfi_rocks *store)
 {
-    check_os(pthread_mutex_init(&store->lock, NULL));
-    check_os(pthread_cond_init(&store->cond, NULL));
+    sfi_os_check(pthread_mutex_init(&store->lock, NULL));
+    sfi_os_check(pthread_cond_init(&store->cond, NULL));
     if (pthread_create(&store->thread, NULL, serve, store) == 0) return SF_OK;
-    check_os(pthread_cond_destroy(&store->cond));
-    check_os(pthread_mutex_destroy(&store->lock));
+    sfi_os_check(pthread_cond_destroy(&store->cond));
+    sfi_os_check(pthread_mutex_destroy(&store->lock));
     return SF_E_IO;
 }
 
@@ -121,7 +116,7 @@ static uint32_t writes_outstanding(const struct sfi_rocks *store)
 /* Returns with the lock held: the caller fills the place and calls `given`. */
 static struct sfi_rocks_command *give(struct sfi_rocks *store, enum sf_store_event_kind kind, uint64_t tag)
 {
-    check_os(pthread_mutex_lock(&store->lock));
+    sfi_os_check(pthread_mutex_lock(&store->lock));
     assert(store->command_count + store->event_count < SF_PROD_STORE_COMMANDS_MAX);
     assert(kind != SF_STORE_WRITTEN || writes_outstanding(store) < WRITES_MAX);
     struct sfi_rocks_command *command =
@@ -136,8 +131,8 @@ static struct sfi_rocks_command *give(struct sfi_rocks *store, enum sf_store_eve
 static void given(struct sfi_rocks *store)
 {
     store->command_count++;
-    check_os(pthread_cond_signal(&store->cond));
-    check_os(pthread_mutex_unlock(&store->lock));
+    sfi_os_check(pthread_cond_signal(&store->cond));
+    sfi_os_check(pthread_mutex_unlock(&store->lock));
 }
 
 static void store_write(void *self, uint64_t tag, const struct sf_store_op *ops, uint32_t count)
@@ -166,7 +161,7 @@ static void store_checkpoint(void *self, uint64_t tag, const char *name)
 static uint32_t store_poll(void *self, struct sf_store_event *events_out, uint32_t cap)
 {
     struct sfi_rocks *store = self;
-    check_os(pthread_mutex_lock(&store->lock));
+    sfi_os_check(pthread_mutex_lock(&store->lock));
     uint32_t count = store->event_count < cap ? store->event_count : cap;
     for (uint32_t i = 0; i < count; i++) {
         const struct sfi_rocks_event *event = &store->events[store->event_first];
@@ -176,7 +171,7 @@ static uint32_t store_poll(void *self, struct sf_store_event *events_out, uint32
         store->event_first = (store->event_first + 1) % SF_PROD_STORE_COMMANDS_MAX;
     }
     store->event_count -= count;
-    check_os(pthread_mutex_unlock(&store->lock));
+    sfi_os_check(pthread_mutex_unlock(&store->lock));
     return count;
 }
 
@@ -193,13 +188,13 @@ static enum sf_status store_close(void *self, struct sf_error *error)
 {
     struct sfi_rocks *store = self;
     assert(atomic_load(&store->iter_count) == 0);
-    check_os(pthread_mutex_lock(&store->lock));
+    sfi_os_check(pthread_mutex_lock(&store->lock));
     store->is_closing = true;
-    check_os(pthread_cond_signal(&store->cond));
-    check_os(pthread_mutex_unlock(&store->lock));
-    check_os(pthread_join(store->thread, NULL));
-    check_os(pthread_cond_destroy(&store->cond));
-    check_os(pthread_mutex_destroy(&store->lock));
+    sfi_os_check(pthread_cond_signal(&store->cond));
+    sfi_os_check(pthread_mutex_unlock(&store->lock));
+    sfi_os_check(pthread_join(store->thread, NULL));
+    sfi_os_check(pthread_cond_destroy(&store->cond));
+    sfi_os_check(pthread_mutex_destroy(&store->lock));
     char text[SFI_ROCKS_TEXT_BYTES] = "an earlier write failed";
     enum sf_status status = store->failed;
     if (status == SF_OK) status = flush(store, text, sizeof text);

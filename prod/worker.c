@@ -1,13 +1,8 @@
 #include "prod/worker.h"
 
 #include <errno.h>
-#include <time.h>
 
-static void check_os(int rc)
-{
-    (void)rc;
-    assert(rc == 0);
-}
+#include "prod/os.h"
 
 void sfi_worker_init(struct sfi_worker *worker, struct sf_prod_sched *sched, struct sf_alloc alloc)
 {
@@ -16,18 +11,14 @@ void sfi_worker_init(struct sfi_worker *worker, struct sf_prod_sched *sched, str
     worker->queue_head = worker->queue_tail = NULL;
     worker->sched = sched;
     sfi_timers_init(&worker->timers, alloc, SF_TASK_COUNT_MAX);
-    check_os(pthread_mutex_init(&worker->lock, NULL));
-    pthread_condattr_t attr;
-    check_os(pthread_condattr_init(&attr));
-    check_os(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
-    check_os(pthread_cond_init(&worker->cond, &attr));
-    check_os(pthread_condattr_destroy(&attr));
+    sfi_os_check(pthread_mutex_init(&worker->lock, NULL));
+    sfi_os_cond_init(&worker->cond);
 }
 
 void sfi_worker_deinit(struct sfi_worker *worker, struct sf_alloc alloc)
 {
-    check_os(pthread_cond_destroy(&worker->cond));
-    check_os(pthread_mutex_destroy(&worker->lock));
+    sfi_os_check(pthread_cond_destroy(&worker->cond));
+    sfi_os_check(pthread_mutex_destroy(&worker->lock));
     sfi_timers_deinit(&worker->timers, alloc);
 }
 
@@ -44,9 +35,9 @@ void sfi_worker_rouse(struct sfi_worker *worker)
 {
     if (atomic_load(&worker->is_asleep) == 0) return;
     if (atomic_exchange(&worker->is_asleep, 0) == 0) return;
-    check_os(pthread_mutex_lock(&worker->lock));
-    check_os(pthread_cond_signal(&worker->cond));
-    check_os(pthread_mutex_unlock(&worker->lock));
+    sfi_os_check(pthread_mutex_lock(&worker->lock));
+    sfi_os_check(pthread_cond_signal(&worker->cond));
+    sfi_os_check(pthread_mutex_unlock(&worker->lock));
 }
 
 static void queue_push(struct sfi_worker *worker, struct sfi_slot *slot)
@@ -152,30 +143,17 @@ static int64_t nap_us(struct sfi_worker *worker)
     return first->due_us - now_us < SF_PROD_SLEEP_US_MAX ? first->due_us - now_us : SF_PROD_SLEEP_US_MAX;
 }
 
-static struct timespec os_time_in(int64_t us)
-{
-    struct timespec ts;
-    check_os(clock_gettime(CLOCK_MONOTONIC, &ts));
-    ts.tv_sec += (time_t)(us / 1000000);
-    ts.tv_nsec += (long)(us % 1000000) * 1000;
-    if (ts.tv_nsec >= 1000000000) {
-        ts.tv_nsec -= 1000000000;
-        ts.tv_sec++;
-    }
-    return ts;
-}
-
 static void nap(struct sfi_worker *worker)
 {
     atomic_store(&worker->is_asleep, 1); /* then look once more: see sfi_worker_push */
     int64_t us = nap_us(worker);
     if (us > 0 && atomic_load(&worker->inbox) == NULL && !sfi_sched_is_stopping(worker->sched)) {
-        struct timespec until = os_time_in(us);
-        check_os(pthread_mutex_lock(&worker->lock));
+        struct timespec until = sfi_os_time_in(us);
+        sfi_os_check(pthread_mutex_lock(&worker->lock));
         int rc = 0;
         while (rc != ETIMEDOUT && atomic_load(&worker->is_asleep) != 0)
             rc = pthread_cond_timedwait(&worker->cond, &worker->lock, &until);
-        check_os(pthread_mutex_unlock(&worker->lock));
+        sfi_os_check(pthread_mutex_unlock(&worker->lock));
     }
     atomic_store(&worker->is_asleep, 0);
 }
