@@ -5,8 +5,6 @@
 
 #include "core/app/values.h"
 
-#define VERSION "0.1.0"
-
 static const struct sf_driver_command *const commands[] = {
     &sf_driver_command_run,
     &sf_driver_command_crashes,
@@ -71,7 +69,7 @@ int sf_driver_main(const struct sf_driver_io *io, int argc, char **argv)
         return SF_DRIVER_HELD;
     }
     if (strcmp(word, "--version") == 0) {
-        (void)fputs("sfsim " VERSION "\n", io->out);
+        (void)fputs("sfsim " SF_VERSION "\n", io->out);
         return SF_DRIVER_HELD;
     }
     bool is_help = strcmp(word, "help") == 0;

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "prod/cmd.h"
-#include "prod/version.h"
 
 static void on_abort(int signal_number)
 {
@@ -41,7 +40,7 @@ int main(int argc, char **argv)
     case SF_PROD_RUN: return (int)sf_prod_cmd_run(&options);
     case SF_PROD_CHECK: return (int)sf_prod_cmd_check(&options);
     case SF_PROD_HELP: sf_prod_options_help(stdout); return SF_PROD_EXIT_OK;
-    case SF_PROD_VERSION: (void)puts("sfprod " SF_PROD_VERSION_TEXT); return SF_PROD_EXIT_OK;
+    case SF_PROD_VERSION: (void)puts("sfprod " SF_VERSION); return SF_PROD_EXIT_OK;
     }
     return SF_PROD_EXIT_INTERNAL;
 }
