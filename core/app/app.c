@@ -20,7 +20,7 @@ static void load_kafka(struct sfi_loader *l, const struct sf_yaml_node *kafka)
     l->topology->kafka = sf_topology_take(l->topology, (kafka->child_count + 1) * sizeof *l->topology->kafka);
     for (const struct sf_yaml_node *node = kafka->first; node != NULL; node = node->next)
         l->topology->kafka[l->topology->kafka_count++] = (struct sf_kafka_setting){
-            .name = sfi_read_text(l, node->key, ""), .value = sfi_read_text(l, node, ""), .place = sfi_place(node)};
+            .name = sfi_read_text(l, node->key, ""), .value = sfi_read_text(l, node, ""), .place = sf_yaml_place(node)};
 }
 
 static bool is_behind_window(const struct sf_topology *topology, uint32_t index)
@@ -56,7 +56,7 @@ static void place_identity(const struct sf_yaml_node *root, struct sf_findings *
     const struct sf_yaml_node *node = sf_yaml_get(root, "application");
     if (node == NULL) node = root;
     for (uint32_t i = from; i < findings->count; i++)
-        if (findings->items[i].place.line == 0) findings->items[i].place = sfi_place(node);
+        if (findings->items[i].place.line == 0) findings->items[i].place = sf_yaml_place(node);
 }
 
 struct sf_topology *sf_app_load_node(const struct sf_yaml_node *node, const char *where, struct sf_alloc alloc,

@@ -5,6 +5,8 @@
 #include "core/app/values.h"
 #include "core/text.h"
 
+const struct sfi_word sfi_error_words[] = {{"fail", SF_ERROR_FAIL}, {"continue", SF_ERROR_CONTINUE}, {NULL, 0}};
+
 int sfi_read_word(const struct sf_yaml_node *node, const struct sfi_word *words)
 {
     for (const struct sfi_word *word = words; word->name != NULL; word++)
@@ -35,7 +37,7 @@ const char *sfi_read_text(struct sfi_loader *l, const struct sf_yaml_node *node,
 
 const char *sfi_read_name(struct sfi_loader *l, const struct sf_yaml_node *node)
 {
-    if (node == NULL || node->kind != SF_YAML_SCALAR || !sf_value_is_name(node->text)) return NULL;
+    if (node == NULL || node->kind != SF_YAML_SCALAR || !sf_topology_is_name(node->text)) return NULL;
     return sfi_read_text(l, node, NULL);
 }
 
@@ -48,9 +50,4 @@ const char *sfi_placeholder(struct sfi_loader *l, const char *what, uint32_t num
     sf_text_add(&text, "-");
     sf_text_add_uint(&text, number);
     return sf_topology_text(l->topology, text.data, text.length);
-}
-
-struct sf_place sfi_place(const struct sf_yaml_node *node)
-{
-    return node->key != NULL ? node->key->place : node->place;
 }

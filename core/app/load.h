@@ -26,6 +26,8 @@ struct sfi_word {
     int value;
 };
 
+extern const struct sfi_word sfi_error_words[]; /* M5 */
+
 /* The value of a word, its first one where there is none of the name. `words` ends with a NULL name. */
 int sfi_read_word(const struct sf_yaml_node *node, const struct sfi_word *words);
 int64_t sfi_read_span(const struct sf_yaml_node *node, int64_t fallback_ms);
@@ -36,8 +38,6 @@ const char *sfi_read_text(struct sfi_loader *l, const struct sf_yaml_node *node,
 const char *sfi_read_name(struct sfi_loader *l, const struct sf_yaml_node *node);
 /* "<what>-<number>": a name for what has none, so that loading can go on. */
 const char *sfi_placeholder(struct sfi_loader *l, const char *what, uint32_t number);
-/* Where a value is named: its key, else itself. */
-struct sf_place sfi_place(const struct sf_yaml_node *node);
 
 void sfi_load_settings(struct sfi_loader *l, const struct sf_yaml_node *root);
 void sfi_load_sources(struct sfi_loader *l, const struct sf_yaml_node *sources);

@@ -110,7 +110,7 @@ void sfi_place_settings(const struct sf_yaml_node *root, struct sf_findings *fin
             const char *name = engine->keys[k].name;
             const struct sf_yaml_node *node = sf_walk_engine_value(root, name);
             if (node != NULL && strncmp(finding->text + sizeof prefix - 1, name, strlen(name)) == 0)
-                finding->place = sfi_place(node);
+                finding->place = sf_yaml_place(node);
         }
     }
 }

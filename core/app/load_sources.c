@@ -10,11 +10,8 @@ static const struct sfi_word invalid_words[] = {{"fail", SF_INVALID_FAIL},
                                                 {NULL, 0}};
 static const struct sfi_word future_words[] = {{"accept", SF_FUTURE_ACCEPT},
                                                {"skip", SF_FUTURE_SKIP},
-                                               {"dlq", SF_FUTURE_DLQ},
                                                {"clamp-watermark", SF_FUTURE_CLAMP},
                                                {NULL, 0}};
-static const struct sfi_word error_words[] = {
-    {"fail", SF_ERROR_FAIL}, {"continue", SF_ERROR_CONTINUE}, {"dlq", SF_ERROR_DLQ}, {NULL, 0}};
 static const struct sfi_word missing_words[] = {
     {"fail", SF_MISSING_FAIL}, {"log-start", SF_MISSING_LOG_START}, {NULL, 0}};
 static const struct sfi_word strategy_words[] = {{"bounded-out-of-orderness", SF_STRATEGY_BOUNDED},
@@ -31,7 +28,7 @@ static void load_watermark(struct sfi_loader *l, const struct sf_yaml_node *node
     if (node == NULL) return;
     const struct sf_yaml_node *bound = sf_yaml_get(node, "max-out-of-orderness");
     watermark->is_given = true;
-    watermark->place = sfi_place(node);
+    watermark->place = sf_yaml_place(node);
     watermark->strategy = (enum sf_strategy)sfi_read_word(sf_yaml_get(node, "strategy"), strategy_words);
     watermark->bound_ms = sfi_read_span(bound, SF_SPAN_NONE);
     watermark->idleness_ms = sfi_read_span(sf_yaml_get(node, "idleness"), SF_SPAN_NONE);
@@ -40,11 +37,11 @@ static void load_watermark(struct sfi_loader *l, const struct sf_yaml_node *node
     if (watermark->bound_ms < 0) watermark->bound_ms = SF_SPAN_NONE;
     if (watermark->idleness_ms <= 0) watermark->idleness_ms = SF_SPAN_NONE;
     if (bound != NULL && watermark->strategy != SF_STRATEGY_BOUNDED)
-        SFI_REFUSE(l, "V8", sfi_place(bound),
+        SFI_REFUSE(l, "V8", sf_yaml_place(bound),
                    "`max-out-of-orderness` belongs to the strategy bounded-out-of-orderness; source `", source->name,
                    "` has another");
     if (watermark->timestamp_path != NULL && source->value != SF_SERDE_JSON && is_serde_good)
-        SFI_REFUSE(l, "W6", sfi_place(sf_yaml_get(node, "timestamp")), "source `", source->name,
+        SFI_REFUSE(l, "W6", sf_yaml_place(sf_yaml_get(node, "timestamp")), "source `", source->name,
                    "` takes its timestamp from a field, which needs `value: json`");
 }
 
@@ -57,18 +54,18 @@ static void load_future(struct sfi_loader *l, const struct sf_yaml_node *node, s
     if (source->max_future_skew_ms < 0) source->max_future_skew_ms = skew != NULL ? 0 : SF_SPAN_NONE;
     source->on_future = (enum sf_on_future)sfi_read_word(policy, future_words);
     if (skew != NULL && policy == NULL)
-        SFI_REFUSE(l, "V8", sfi_place(skew), "source `", source->name,
+        SFI_REFUSE(l, "V8", sf_yaml_place(skew), "source `", source->name,
                    "` has max-future-skew without on-future-timestamp; say what happens to such a record: accept, skip "
                    "or clamp-watermark");
     if (policy != NULL && skew == NULL && source->on_future == SF_FUTURE_ACCEPT)
-        SFI_REFUSE(l, "V8", sfi_place(policy), "source `", source->name,
+        SFI_REFUSE(l, "V8", sf_yaml_place(policy), "source `", source->name,
                    "` has on-future-timestamp without max-future-skew; give both or neither");
 }
 
 static void load_source(struct sfi_loader *l, const struct sf_yaml_node *node, uint32_t index)
 {
     struct sf_source_spec *source = &l->topology->sources[index];
-    source->place = sfi_place(node);
+    source->place = sf_yaml_place(node);
     source->name = sfi_read_text(l, node->key, NULL);
     if (source->name == NULL) source->name = sfi_placeholder(l, "source", index + 1);
     const struct sf_yaml_node *topic = sf_yaml_get(node, "topic");
@@ -81,7 +78,7 @@ static void load_source(struct sfi_loader *l, const struct sf_yaml_node *node, u
     source->on_missing_offset =
         (enum sf_on_missing_offset)sfi_read_word(sf_yaml_get(node, "on-missing-offset"), missing_words);
     source->on_deserialization_error =
-        (enum sf_on_error)sfi_read_word(sf_yaml_get(node, "on-deserialization-error"), error_words);
+        (enum sf_on_error)sfi_read_word(sf_yaml_get(node, "on-deserialization-error"), sfi_error_words);
     source->is_validated = sfi_read_bool(sf_yaml_get(node, "validate"), false);
     load_future(l, node, source);
     const struct sf_yaml_node *value = sf_yaml_get(node, "value");
@@ -93,9 +90,9 @@ void sfi_load_sources(struct sfi_loader *l, const struct sf_yaml_node *sources)
 {
     if (sources == NULL || sources->kind != SF_YAML_MAPPING) return;
     uint32_t count = sources->child_count;
-    if (count == 0) SFI_REFUSE(l, "V8", sfi_place(sources), "the application has no source");
+    if (count == 0) SFI_REFUSE(l, "V8", sf_yaml_place(sources), "the application has no source");
     if (count > SF_TOPOLOGY_SOURCES_MAX) {
-        SFI_REFUSE(l, "V8", sfi_place(sources), "the application has more than 256 sources");
+        SFI_REFUSE(l, "V8", sf_yaml_place(sources), "the application has more than 256 sources");
         count = SF_TOPOLOGY_SOURCES_MAX;
     }
     l->topology->sources = sf_topology_take(l->topology, (count + 1) * sizeof *l->topology->sources);

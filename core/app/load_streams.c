@@ -5,8 +5,6 @@
 #include "core/app/spelling.h"
 #include "core/time/event_time.h"
 
-static const struct sfi_word error_words[] = {
-    {"fail", SF_ERROR_FAIL}, {"continue", SF_ERROR_CONTINUE}, {"dlq", SF_ERROR_DLQ}, {NULL, 0}};
 static const struct sfi_word emit_words[] = {
     {"on-window-update", SF_EMIT_ON_UPDATE}, {"on-window-close", SF_EMIT_ON_CLOSE}, {NULL, 0}};
 static const struct sfi_word sink_words[] = {{"json", SF_SERDE_JSON},   {"string", SF_SERDE_STRING},
@@ -55,9 +53,9 @@ static void load_inputs(struct sfi_loader *l, const struct sf_yaml_node *from, s
         step->inputs[step->input_count++] = resolve(l, from);
         return;
     }
-    if (from->child_count == 0) SFI_REFUSE(l, "V8", sfi_place(from), "step `", step->name, "` reads from nothing");
+    if (from->child_count == 0) SFI_REFUSE(l, "V8", sf_yaml_place(from), "step `", step->name, "` reads from nothing");
     if (from->child_count > SF_STEP_INPUTS_MAX)
-        SFI_REFUSE(l, "V8", sfi_place(from), "step `", step->name, "` has more than 16 inputs");
+        SFI_REFUSE(l, "V8", sf_yaml_place(from), "step `", step->name, "` has more than 16 inputs");
     for (const struct sf_yaml_node *node = from->first; node != NULL && step->input_count < SF_STEP_INPUTS_MAX;
          node = node->next) {
         uint32_t errors = l->findings->error_count;
@@ -74,7 +72,7 @@ static void load_window(struct sfi_loader *l, const struct sf_yaml_node *node, s
     const struct sf_yaml_node *tumbling = sf_yaml_get(node, "tumbling");
     step->window = (struct sf_window_spec){.kind = SF_WINDOW_TUMBLING, .size_ms = 1, .place = step->place};
     if (node == NULL || node->kind != SF_YAML_MAPPING) return;
-    step->window.place = sfi_place(node);
+    step->window.place = sf_yaml_place(node);
     /* The walk has reported what is not positive here. */
     int64_t size_ms = sfi_read_span(tumbling, 1), grace_ms = sfi_read_span(sf_yaml_get(node, "grace"), 0);
     step->window.size_ms = size_ms > 0 ? size_ms : 1;
@@ -83,14 +81,14 @@ static void load_window(struct sfi_loader *l, const struct sf_yaml_node *node, s
                      sf_yaml_get(node, "session") != NULL || sf_yaml_get(node, "cumulative") != NULL ||
                      sf_yaml_get(node, "calendar") != NULL;
     if (tumbling == NULL && !has_other)
-        SFI_REFUSE(l, "V8", sfi_place(node), "the window of step `", step->name,
+        SFI_REFUSE(l, "V8", sf_yaml_place(node), "the window of step `", step->name,
                    "` has no kind; give it one, such as {tumbling: 5m}");
 }
 
 static void load_store(struct sfi_loader *l, const struct sf_yaml_node *node, struct sf_step_spec *step)
 {
     int64_t least = sf_time_add(step->window.size_ms, step->window.grace_ms);
-    step->store.place = node != NULL ? sfi_place(node) : step->place;
+    step->store.place = node != NULL ? sf_yaml_place(node) : step->place;
     step->store.name = sfi_read_name(l, sf_yaml_get(node, "name"));
     if (step->store.name == NULL) step->store.name = step->name;
     step->store.is_persistent = !sf_yaml_is(sf_yaml_get(node, "kind"), "in-memory");
@@ -104,7 +102,7 @@ static void load_aggregate(struct sfi_loader *l, const struct sf_yaml_node *node
     const char *expression = NULL;
     size_t length = 0;
     aggregate->name = sfi_read_text(l, node->key, "field");
-    aggregate->place = sfi_place(node);
+    aggregate->place = sf_yaml_place(node);
     aggregate->kind = SF_AGGREGATE_COUNT;
     if (node->kind != SF_YAML_SCALAR) return;
     if (sf_expressions_check_aggregate(node->text, why, sizeof why) != SF_EXPRESSIONS_GOOD) return;
@@ -116,10 +114,10 @@ static void load_aggregates(struct sfi_loader *l, const struct sf_yaml_node *nod
 {
     uint32_t count = node != NULL && node->kind == SF_YAML_MAPPING ? node->child_count : 0;
     if (node != NULL && node->kind == SF_YAML_MAPPING && count == 0)
-        SFI_REFUSE(l, "V8", sfi_place(node), "step `", step->name,
+        SFI_REFUSE(l, "V8", sf_yaml_place(node), "step `", step->name,
                    "` aggregates nothing; name a field, such as {n: count}");
     if (count > SF_AGGREGATES_MAX) {
-        SFI_REFUSE(l, "V8", sfi_place(node), "step `", step->name, "` has more than 32 aggregates");
+        SFI_REFUSE(l, "V8", sf_yaml_place(node), "step `", step->name, "` has more than 32 aggregates");
         count = SF_AGGREGATES_MAX;
     }
     struct sf_aggregate_spec *aggregates = sf_topology_take(l->topology, (count + 1) * sizeof *aggregates);
@@ -127,7 +125,8 @@ static void load_aggregates(struct sfi_loader *l, const struct sf_yaml_node *nod
     for (const struct sf_yaml_node *child = count > 0 ? node->first : NULL;
          child != NULL && step->aggregate_count < count; child = child->next) {
         if (strcmp(child->key->text, "window") == 0)
-            SFI_REFUSE(l, "V8", sfi_place(child), "an aggregate cannot be called `window`: results carry that field");
+            SFI_REFUSE(l, "V8", sf_yaml_place(child),
+                       "an aggregate cannot be called `window`: results carry that field");
         load_aggregate(l, child, &aggregates[step->aggregate_count++]);
     }
     if (step->aggregate_count == 0)
@@ -140,10 +139,10 @@ static void load_aggregation(struct sfi_loader *l, const struct sf_yaml_node *no
     step->kind = SF_STEP_AGGREGATE;
     step->emit = (enum sf_emit)sfi_read_word(sf_yaml_get(node, "emit"), emit_words);
     if (window == NULL)
-        SFI_REFUSE(l, "later", sfi_place(aggregate), "step `", step->name,
+        SFI_REFUSE(l, "later", sf_yaml_place(aggregate), "step `", step->name,
                    "` aggregates without a window, which is not yet supported; give it a `window`");
     if (aggregate == NULL)
-        SFI_REFUSE(l, "V8", sfi_place(window), "step `", step->name,
+        SFI_REFUSE(l, "V8", sf_yaml_place(window), "step `", step->name,
                    "` has a window and nothing in it; give it an `aggregate`, such as {n: count}");
     load_window(l, window, step);
     load_store(l, sf_yaml_get(node, "store"), step);
@@ -159,9 +158,9 @@ static void load_map_values(struct sfi_loader *l, const struct sf_yaml_node *nod
         step->expression = sfi_read_text(l, node, "$");
         return;
     }
-    if (node->child_count == 0) SFI_REFUSE(l, "V8", sfi_place(node), "step `", step->name, "` maps to no field");
+    if (node->child_count == 0) SFI_REFUSE(l, "V8", sf_yaml_place(node), "step `", step->name, "` maps to no field");
     if (node->child_count > SF_AGGREGATES_MAX)
-        SFI_REFUSE(l, "V8", sfi_place(node), "step `", step->name, "` maps to more than 32 fields");
+        SFI_REFUSE(l, "V8", sf_yaml_place(node), "step `", step->name, "` maps to more than 32 fields");
     struct sf_map_field *fields = sf_topology_take(l->topology, (SF_AGGREGATES_MAX + 1) * sizeof *fields);
     step->fields = fields;
     for (const struct sf_yaml_node *child = node->first; child != NULL && step->field_count < SF_AGGREGATES_MAX;
@@ -187,8 +186,8 @@ static const struct sf_yaml_node *find_operation(struct sfi_loader *l, const str
         if (found == NULL)
             found = operation;
         else if (!is_behind_window || strcmp(operations[i], "aggregate") != 0)
-            SFI_REFUSE(l, "V8", sfi_place(operation), "step `", step->name, "` has both `", found->key->text, "` and `",
-                       operation->key->text, "`; make them two steps");
+            SFI_REFUSE(l, "V8", sf_yaml_place(operation), "step `", step->name, "` has both `", found->key->text,
+                       "` and `", operation->key->text, "`; make them two steps");
     }
     return found;
 }
@@ -200,7 +199,7 @@ static void refuse_strays(struct sfi_loader *l, const struct sf_yaml_node *node,
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const struct sf_yaml_node *stray = sf_yaml_get(node, keys[i]);
         if (stray != NULL)
-            SFI_REFUSE(l, "V8", sfi_place(stray), "step `", step->name, "` has `", keys[i],
+            SFI_REFUSE(l, "V8", sf_yaml_place(stray), "step `", step->name, "` has `", keys[i],
                        "`, which goes with `window` and `aggregate`");
     }
 }
@@ -244,7 +243,7 @@ void sfi_load_streams(struct sfi_loader *l, const struct sf_yaml_node *streams)
     if (streams == NULL || streams->kind != SF_YAML_SEQUENCE) return;
     uint32_t count = streams->child_count;
     if (count > SF_TOPOLOGY_STEPS_MAX) {
-        SFI_REFUSE(l, "V8", sfi_place(streams), "the application has more than 1024 steps");
+        SFI_REFUSE(l, "V8", sf_yaml_place(streams), "the application has more than 1024 steps");
         count = SF_TOPOLOGY_STEPS_MAX;
     }
     l->topology->steps = sf_topology_take(l->topology, (count + 1) * sizeof *l->topology->steps);
@@ -253,7 +252,7 @@ void sfi_load_streams(struct sfi_loader *l, const struct sf_yaml_node *streams)
     const struct sf_yaml_node *node = streams->first;
     for (uint32_t i = 0; i < count; i++, node = node->next) {
         struct sf_step_spec *step = &l->topology->steps[i];
-        step->on_error = (enum sf_on_error)sfi_read_word(sf_yaml_get(node, "on-error"), error_words);
+        step->on_error = (enum sf_on_error)sfi_read_word(sf_yaml_get(node, "on-error"), sfi_error_words);
         load_inputs(l, sf_yaml_get(node, "from"), step);
         load_operation(l, node, step);
     }
@@ -264,7 +263,7 @@ void sfi_load_sinks(struct sfi_loader *l, const struct sf_yaml_node *sinks)
     if (sinks == NULL || sinks->kind != SF_YAML_SEQUENCE) return;
     uint32_t count = sinks->child_count;
     if (count > SF_TOPOLOGY_SINKS_MAX) {
-        SFI_REFUSE(l, "V8", sfi_place(sinks), "the application has more than 256 sinks");
+        SFI_REFUSE(l, "V8", sf_yaml_place(sinks), "the application has more than 256 sinks");
         count = SF_TOPOLOGY_SINKS_MAX;
     }
     l->topology->sinks = sf_topology_take(l->topology, (count + 1) * sizeof *l->topology->sinks);
@@ -277,6 +276,6 @@ void sfi_load_sinks(struct sfi_loader *l, const struct sf_yaml_node *sinks)
         sink->from = resolve(l, sf_yaml_get(node, "from"));
         sink->value = (enum sf_serde)sfi_read_word(sf_yaml_get(node, "value"), sink_words);
         sink->on_production_error =
-            (enum sf_on_error)sfi_read_word(sf_yaml_get(node, "on-production-error"), error_words);
+            (enum sf_on_error)sfi_read_word(sf_yaml_get(node, "on-production-error"), sfi_error_words);
     }
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/app/schema_table.h"
+#include "core/time/event_time.h"
 
 #define SFI_SPAN "([0-9]+(ms|s|m|h|d))+"
 #define SFI_CLOCK "[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,3})?)?"
@@ -91,7 +92,7 @@ static void write_times(struct writer *w, enum sf_schema_type type)
     begin_alternative(w);
     write_string(w, "type", "integer");
     if (type != SF_SCHEMA_STAMP && type != SF_SCHEMA_WATERMARK) write_number(w, "minimum", 0);
-    if (type != SF_SCHEMA_STAMP && type != SF_SCHEMA_WATERMARK) write_number(w, "maximum", INT64_C(253402300799999));
+    if (type != SF_SCHEMA_STAMP && type != SF_SCHEMA_WATERMARK) write_number(w, "maximum", SF_TIME_VALID_MAX);
     close(w, "}");
     begin_alternative(w);
     write_pattern(w, "^" SFI_DATE "(T" SFI_CLOCK "(Z|[+-][0-9]{2}:[0-9]{2})?)?$");

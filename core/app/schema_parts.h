@@ -3,8 +3,9 @@
 #define SF_CORE_APP_SCHEMA_PARTS_H
 
 #include "core/app/schema_table.h"
+#include "core/time/event_time.h"
 
-#define SFI_MS_MAX INT64_C(253402300799999) /* spans that reach beyond T4's last time mean nothing */
+#define SFI_MS_MAX SF_TIME_VALID_MAX /* spans that reach beyond T4's last time mean nothing */
 #define SFI_COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 #define SFI_OBJECT(key_array) {.type = SF_SCHEMA_OBJECT, .keys = (key_array), .key_count = SFI_COUNT(key_array)}
 #define SFI_WORDS(...)                                                                                                 \

@@ -2,9 +2,8 @@
 
 #include <string.h>
 
-#include "core/time/event_time.h"
+#include "core/ops/timestamp.h"
 
-#define SFI_NAME_BYTES_MAX 200u
 #define SFI_DAY_MS INT64_C(86400000)
 
 static bool is_digit(char c)
@@ -104,27 +103,13 @@ bool sf_value_duration(const char *text, int64_t *ms_out)
     return true;
 }
 
-/* Days from 1970-01-01 to a date of the proleptic Gregorian calendar, year >= 1. */
-static int64_t days_of_date(int64_t year, int64_t month, int64_t day)
-{
-    if (month <= 2) year--;
-    int64_t era_year = year % 400;
-    int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1; /* from 1 March */
-    return year / 400 * 146097 + era_year * 365 + era_year / 4 - era_year / 100 + day_of_year - 719468;
-}
-
 static bool take_date(const char **at, int64_t *days_out)
 {
-    static const int64_t lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     int64_t year = 0, month = 0, day = 0;
     if (!take_number(at, 4, &year) || !take_char(at, '-') || !take_number(at, 2, &month) || !take_char(at, '-') ||
         !take_number(at, 2, &day))
         return false;
-    if (year < 1 || month < 1 || month > 12 || day < 1) return false;
-    bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    if (day > lengths[month - 1] + (month == 2 && is_leap ? 1 : 0)) return false;
-    *days_out = days_of_date(year, month, day);
-    return true;
+    return year >= 1 && sf_time_days(year, (int)month, (int)day, days_out);
 }
 
 /* hh:mm[:ss[.fff]] */
@@ -200,14 +185,6 @@ bool sf_value_bool(const char *text, bool *value_out)
     if (!is_true && strcmp(text, "false") != 0) return false;
     *value_out = is_true;
     return true;
-}
-
-bool sf_value_is_name(const char *text)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    size_t length = strlen(text);
-    if (length == 0 || length > SFI_NAME_BYTES_MAX || strspn(text, letters) != length) return false;
-    return strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
 }
 
 bool sf_value_is_path(const char *text)

@@ -37,9 +37,6 @@ bool sf_value_moment(const char *text, enum sf_moment_kind *kind_out, int64_t *m
 
 bool sf_value_bool(const char *text, bool *value_out);
 
-/* What topics may be named after: 1 to 200 of a-z A-Z 0-9 . _ -, but neither `.` nor `..`. */
-bool sf_value_is_name(const char *text);
-
 /* `$.field.inner`: names of letters, digits, _ and - joined by dots. */
 bool sf_value_is_path(const char *text);
 

@@ -45,12 +45,6 @@ static const char *where_of(const struct walker *w)
     return w->where_length > 0 ? w->where : "the file";
 }
 
-/* The key's place where there is one: what a reader looks for. */
-static struct sf_place place_of(const struct sf_yaml_node *node)
-{
-    return node->key != NULL ? node->key->place : node->place;
-}
-
 /* ---- scalars ---- */
 
 static void refuse_value(struct walker *w, const struct sf_yaml_node *node, const char *expected)
@@ -137,7 +131,7 @@ static const char *expected_of(const struct sf_yaml_node *node, enum sf_schema_t
     bool is_true = false;
     enum sf_moment_kind kind;
     if (type == SF_SCHEMA_NAME)
-        return sf_value_is_name(node->text) ? NULL : "a name of the characters a-z A-Z 0-9 . _ -";
+        return sf_topology_is_name(node->text) ? NULL : "a name of the characters a-z A-Z 0-9 . _ -";
     if (type == SF_SCHEMA_BOOL)
         return !node->is_quoted && sf_value_bool(node->text, &is_true) ? NULL : "true or false";
     if (type == SF_SCHEMA_TIME)
@@ -188,7 +182,7 @@ static void walk_scalar(struct walker *w, const struct sf_yaml_node *node, const
         return;
     }
     if (sf_yaml_is_null(node)) {
-        REFUSE(w, "V8", place_of(node), where_of(w), " is empty; it must be ", names[schema->type]);
+        REFUSE(w, "V8", sf_yaml_place(node), where_of(w), " is empty; it must be ", names[schema->type]);
         return;
     }
     if (schema->type == SF_SCHEMA_WORD) {
@@ -390,7 +384,8 @@ static void walk_object(struct walker *w, const struct sf_yaml_node *node, const
         walk_entry(w, child, schema);
     for (uint32_t i = 0; i < schema->key_count; i++)
         if ((schema->keys[i].flags & SF_KEY_REQUIRED) && sf_yaml_get(node, schema->keys[i].name) == NULL)
-            REFUSE(w, "V8", place_of(node), where_of(w), " has no `", schema->keys[i].name, "`: ", schema->keys[i].doc);
+            REFUSE(w, "V8", sf_yaml_place(node), where_of(w), " has no `", schema->keys[i].name,
+                   "`: ", schema->keys[i].doc);
     if (schema->engine != NULL) walk_engine(w, node, schema);
 }
 
@@ -417,7 +412,7 @@ static void walk_list(struct walker *w, const struct sf_yaml_node *node, const s
     int64_t count = node->child_count, position = 0;
     char least[SF_TEXT_INT_BYTES], most[SF_TEXT_INT_BYTES];
     if (schema->max > 0 && (count < schema->min || count > schema->max))
-        REFUSE(w, "V8", place_of(node), where_of(w), " must be a list of ", sf_text_of_int(least, schema->min),
+        REFUSE(w, "V8", sf_yaml_place(node), where_of(w), " must be a list of ", sf_text_of_int(least, schema->min),
                schema->min == schema->max ? "" : " to ",
                schema->min == schema->max ? "" : sf_text_of_int(most, schema->max), " values");
     for (const struct sf_yaml_node *child = node->first; child != NULL; child = child->next) {

@@ -5,7 +5,7 @@
 
 #include <libfyaml.h>
 
-#include "core/app/utf8.h"
+#include "core/app/yaml_bytes.h"
 #include "core/arena.h"
 #include "core/hash.h"
 #include "core/text.h"
@@ -371,7 +371,7 @@ struct sf_yaml_tree *sf_yaml_parse(const char *text, size_t length, struct sf_al
         REFUSE(findings, place, "the file is larger than 4 MiB");
         return NULL;
     }
-    if (!sfi_utf8_check(text, length, &place, &why)) {
+    if (!sfi_yaml_bytes_check(text, length, &place, &why)) {
         REFUSE(findings, place, "the file holds ", why);
         return NULL;
     }
@@ -410,6 +410,11 @@ const struct sf_yaml_node *sf_yaml_get(const struct sf_yaml_node *map, const cha
     for (const struct sf_yaml_node *node = map->first; node != NULL; node = node->next)
         if (strcmp(node->key->text, key) == 0) return node;
     return NULL;
+}
+
+struct sf_place sf_yaml_place(const struct sf_yaml_node *node)
+{
+    return node->key != NULL ? node->key->place : node->place;
 }
 
 bool sf_yaml_is(const struct sf_yaml_node *node, const char *text)

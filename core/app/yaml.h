@@ -51,8 +51,10 @@ const struct sf_yaml_node *sf_yaml_root(const struct sf_yaml_tree *tree);
 
 /* The value of a key; NULL where there is none or `map` is NULL or no mapping. O(entries). */
 const struct sf_yaml_node *sf_yaml_get(const struct sf_yaml_node *map, const char *key);
+/* Where a reader looks for a value: at its key where it has one. */
+struct sf_place sf_yaml_place(const struct sf_yaml_node *node);
+bool sf_yaml_is(const struct sf_yaml_node *node, const char *text);
 /* A plain scalar that stands for nothing: empty, `~` or `null`. */
 bool sf_yaml_is_null(const struct sf_yaml_node *node);
-bool sf_yaml_is(const struct sf_yaml_node *node, const char *text);
 
 #endif

@@ -34,8 +34,7 @@ static struct sf_judgement judge_future(const struct sf_judge *judge, int64_t ts
     switch (judge->on_future) {
     case SF_FUTURE_ACCEPT: return goes;
     case SF_FUTURE_CLAMP: goes.time = sf_time_max(limit, 0); return goes;
-    case SF_FUTURE_SKIP:
-    case SF_FUTURE_DLQ: break;
+    case SF_FUTURE_SKIP: break;
     }
     return (struct sf_judgement){.verdict = SF_VERDICT_SKIP, .reason = SF_DROP_FUTURE_TIMESTAMP, .ts_ms = ts};
 }

@@ -9,8 +9,6 @@
  *
  * A clamp is fixed here, for the preview of the head and for its dispatch alike.
  *
- * No dead letters leave from here: what a policy `dlq` takes is counted and passed over like a skip.
- *
  * Threading: the ingest task's.
  */
 #ifndef SF_CORE_INGEST_JUDGE_H

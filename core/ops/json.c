@@ -165,7 +165,7 @@ static bool is_name(const char *text, size_t len, bool has_escapes, const struct
     return sf_value_compare_strings(&name, &wanted) == 0;
 }
 
-/* The paths among `pending` that want a member of this object (`is_object`) or an element of this array. */
+/* The paths among `active` that want a member of this object (`is_object`) or an element of this array. */
 static uint32_t wanting(const struct scan *scan, uint32_t active, uint32_t depth, bool is_object)
 {
     uint32_t wanted = 0;

@@ -59,6 +59,13 @@ static struct date date_of_days(int64_t days)
     return date;
 }
 
+bool sf_time_days(int64_t year, int month, int day, int64_t *days_out)
+{
+    if (month < 1 || month > 12 || day < 1 || day > days_of_month(year, month)) return false;
+    *days_out = days_of_date((struct date){.year = year, .month = month, .day = day});
+    return true;
+}
+
 /* ------------------------------------------------------------------ text to instant */
 
 struct reader {
@@ -101,14 +108,14 @@ static bool take_year(struct reader *reader, int64_t *year_out)
     return true;
 }
 
-static bool take_date(struct reader *reader, struct date *date_out)
+static bool take_date(struct reader *reader, int64_t *days_out)
 {
-    if (!take_year(reader, &date_out->year)) return false;
-    if (!take(reader, '-') || !take_digits(reader, 2, &date_out->month)) return false;
-    if (!take(reader, '-') || !take_digits(reader, 2, &date_out->day)) return false;
-    if (date_out->month < 1 || date_out->month > 12 || date_out->year > YEAR_MAX || date_out->year < -YEAR_MAX)
-        return false;
-    return date_out->day >= 1 && date_out->day <= days_of_month(date_out->year, date_out->month);
+    int64_t year;
+    int month, day;
+    if (!take_year(reader, &year) || year > YEAR_MAX || year < -YEAR_MAX) return false;
+    if (!take(reader, '-') || !take_digits(reader, 2, &month)) return false;
+    if (!take(reader, '-') || !take_digits(reader, 2, &day)) return false;
+    return sf_time_days(year, month, day, days_out);
 }
 
 static bool take_fraction(struct reader *reader, int *ms_out)
@@ -154,13 +161,12 @@ static bool take_offset(struct reader *reader, int64_t *ms_out)
 bool sf_time_parse(const char *text, size_t len, int64_t *ts_ms_out)
 {
     struct reader reader = {.at = text, .end = text + len};
-    struct date date;
-    int64_t time_ms, offset_ms, ts_ms;
-    if (!take_date(&reader, &date)) return false;
+    int64_t days, time_ms, offset_ms, ts_ms;
+    if (!take_date(&reader, &days)) return false;
     if (!take(&reader, 'T') && !take(&reader, 't') && !take(&reader, ' ')) return false;
     if (!take_time(&reader, &time_ms) || !take_offset(&reader, &offset_ms) || reader.at != reader.end) return false;
     /* before 1970 from the end of the day, so that no step overflows where the result does not */
-    int64_t days = days_of_date(date), rest = time_ms - offset_ms;
+    int64_t rest = time_ms - offset_ms;
     if (days < 0) {
         days++;
         rest -= DAY_MS;

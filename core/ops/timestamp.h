@@ -43,6 +43,9 @@ const char *sf_timestamp_unit(int64_t ts_ms);
  */
 bool sf_time_parse(const char *text, size_t len, int64_t *ts_ms_out) SF_MUST_USE;
 
+/* Days from 1970-01-01 to a date of the proleptic Gregorian calendar, years to 3 * 10^8. False: no such date. */
+bool sf_time_days(int64_t year, int month, int day, int64_t *days_out) SF_MUST_USE;
+
 /* As Java's Instant: UTC, milliseconds only where there are any, a sign before years beyond 9999. Terminated;
  * returns `buf`. INT64_MAX gives +292278994-08-17T07:12:55.807Z (M1). */
 const char *sf_time_iso(int64_t ts_ms, char buf[SF_TIME_ISO_BYTES]);

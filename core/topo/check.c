@@ -8,7 +8,6 @@
 #include "core/topo/order.h"
 
 #define SFI_TRANSACTION_MARGIN_MS 10000 /* V8 */
-#define SFI_NAME_BYTES_MAX 200u         /* leaves room for what the watermark topic adds to the application's id (K1) */
 #define SFI_FRONTIER_SUFFIX "-emitfrontier-changelog" /* the longest that follows a store's name (K2) */
 
 #define FIND(findings, severity, rule, place, ...)                                                                     \
@@ -19,16 +18,9 @@ static const struct sf_place no_place = {0, 0};
 
 /* ---- names (V8) ---- */
 
-static bool is_topic_name(const char *name)
-{
-    size_t length = strlen(name);
-    if (length == 0 || length > SFI_NAME_BYTES_MAX || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return false;
-    return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == length;
-}
-
 static void check_name(struct sf_findings *findings, struct sf_place place, const char *what, const char *name)
 {
-    if (name != NULL && is_topic_name(name)) return;
+    if (name != NULL && sf_topology_is_name(name)) return;
     REFUSE(findings, "V8", place, what, " `", name != NULL ? name : "",
            "` must be 1 to 200 of the characters a-z A-Z 0-9 . _ -, since topics are named after it");
 }

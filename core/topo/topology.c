@@ -1,5 +1,9 @@
 #include "core/topo/topology.h"
 
+#include <string.h>
+
+#define NAME_BYTES_MAX 200u /* leaves room for what the watermark topic adds to the application's id (K1) */
+
 static void set_defaults(struct sf_settings *settings)
 {
     *settings = (struct sf_settings){
@@ -39,6 +43,14 @@ void sf_topology_destroy(struct sf_topology *topology)
     struct sf_alloc alloc = topology->arena.alloc;
     sf_arena_deinit(&topology->arena);
     sf_cfree(alloc, topology, 1, sizeof *topology);
+}
+
+bool sf_topology_is_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t length = strlen(name);
+    if (length == 0 || length > NAME_BYTES_MAX || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return false;
+    return strspn(name, letters) == length;
 }
 
 void *sf_topology_take(struct sf_topology *topology, size_t bytes)

@@ -41,8 +41,8 @@ enum sf_serde { SF_SERDE_BYTES, SF_SERDE_STRING, SF_SERDE_INT64, SF_SERDE_DOUBLE
 
 enum sf_start { SF_START_EARLIEST, SF_START_LATEST };                                   /* S8 */
 enum sf_on_invalid { SF_INVALID_FAIL, SF_INVALID_SKIP, SF_INVALID_PARTITION_TIME };     /* T4 */
-enum sf_on_future { SF_FUTURE_ACCEPT, SF_FUTURE_SKIP, SF_FUTURE_DLQ, SF_FUTURE_CLAMP }; /* T5 */
-enum sf_on_error { SF_ERROR_FAIL, SF_ERROR_CONTINUE, SF_ERROR_DLQ };                    /* M5 */
+enum sf_on_future { SF_FUTURE_ACCEPT, SF_FUTURE_SKIP, SF_FUTURE_CLAMP };                /* T5 */
+enum sf_on_error { SF_ERROR_FAIL, SF_ERROR_CONTINUE };                                  /* M5 */
 enum sf_on_missing_offset { SF_MISSING_FAIL, SF_MISSING_LOG_START };                    /* S7 */
 
 enum sf_strategy {
@@ -202,6 +202,9 @@ struct sf_topology {
 /* An empty topology with default settings. */
 struct sf_topology *sf_topology_new(struct sf_alloc alloc);
 void sf_topology_destroy(struct sf_topology *topology);
+
+/* What topics may be named after: 1 to 200 of a-z A-Z 0-9 . _ -, but neither `.` nor `..` (V8). */
+bool sf_topology_is_name(const char *name);
 
 /* Zeroed memory that lives as long as the topology. bytes > 0. */
 void *sf_topology_take(struct sf_topology *topology, size_t bytes);
