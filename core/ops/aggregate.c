@@ -66,7 +66,6 @@ static bool is_better(enum sf_aggregate_kind kind, const struct sf_acc *acc, con
     return (kind == SF_AGGREGATE_MIN ? is_negative_zero(other) : is_negative_zero(acc));
 }
 
-/* `other` is one input or a whole accumulator: for everything but count they fold in the same way. */
 static bool fold(enum sf_aggregate_kind kind, struct sf_acc *acc, const struct sf_acc *other,
                  struct sf_fault *fault_out)
 {
@@ -117,18 +116,6 @@ bool sf_aggregates_add(const struct sf_aggregates *aggregates, const struct sf_i
         return false;
     memcpy(folded, row, count * sizeof row[0]);
     if (!add_values(aggregates, values, folded, fault_out)) return false;
-    memcpy(row, folded, count * sizeof row[0]);
-    return true;
-}
-
-bool sf_aggregates_merge(const struct sf_aggregates *aggregates, struct sf_acc *row, const struct sf_acc *other,
-                         struct sf_fault *fault_out)
-{
-    struct sf_acc folded[SF_AGGREGATES_MAX];
-    uint32_t count = aggregates->count;
-    memcpy(folded, row, count * sizeof row[0]);
-    for (uint32_t i = 0; i < count; i++)
-        if (!fold(aggregates->fields[i].kind, &folded[i], &other[i], fault_out)) return false;
     memcpy(row, folded, count * sizeof row[0]);
     return true;
 }

@@ -57,9 +57,6 @@ void sf_aggregates_init(const struct sf_aggregates *aggregates, struct sf_acc *r
 /* Folds one record in. False: the row is as it was. The caller has sorted out null keys and values (O3). */
 bool sf_aggregates_add(const struct sf_aggregates *aggregates, const struct sf_input_value *input, struct sf_acc *row,
                        struct sf_fault *fault_out) SF_MUST_USE;
-/* Folds another row in (panes, sessions). False: `row` is as it was. */
-bool sf_aggregates_merge(const struct sf_aggregates *aggregates, struct sf_acc *row, const struct sf_acc *other,
-                         struct sf_fault *fault_out) SF_MUST_USE;
 
 /* The result of the window [start_ms, end_ms). The length needed; the text is there only where it is <= cap. */
 size_t sf_result_write(const struct sf_aggregates *aggregates, int64_t start_ms, int64_t end_ms,

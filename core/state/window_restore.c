@@ -83,11 +83,3 @@ enum sf_status sf_window_store_restore_trace(struct sf_window_store *store, cons
     *reason_out = "a trace of the other changelog format";
     return SF_E_CORRUPT;
 }
-
-enum sf_status sf_window_store_restore_hash(struct sf_slice key, uint64_t *hash_out, const char **reason_out)
-{
-    struct sf_row_key row_key;
-    enum sf_status status = sf_row_key_read(key, 1, &row_key, reason_out);
-    if (status == SF_OK) *hash_out = sf_hash64(row_key.record_key.data, row_key.record_key.len);
-    return status;
-}

@@ -122,8 +122,6 @@ enum sf_status sf_window_store_restore_local(struct sf_window_store *store, stru
  * entries. A unit's rows have been restored before. */
 enum sf_status sf_window_store_restore_trace(struct sf_window_store *store, const struct sf_packed_key *key,
                                              uint32_t entry_count, const char **reason_out);
-/* Which lane a record of the `rows` format belongs to: the hash of the record key inside the row key. */
-enum sf_status sf_window_store_restore_hash(struct sf_slice key, uint64_t *hash_out, const char **reason_out);
 
 uint64_t sf_window_store_rows(const struct sf_window_store *store);
 uint32_t sf_window_store_panes(const struct sf_window_store *store);

@@ -45,12 +45,6 @@ static inline bool sf_heap_before(struct sf_heap_item a, struct sf_heap_item b)
     return a.key != b.key ? a.key < b.key : a.id < b.id;
 }
 
-static inline bool sf_heap_has(const struct sf_heap *heap, uint32_t id)
-{
-    assert(id < heap->capacity);
-    return heap->places[id] != SF_HEAP_OUT;
-}
-
 /* NULL: empty. Valid until the next change. */
 static inline const struct sf_heap_item *sf_heap_top(const struct sf_heap *heap)
 {

@@ -168,25 +168,6 @@ static void a_count_never_reads_the_value_m5(void **state)
     sf_aggregates_destroy(aggregates);
 }
 
-static void rows_merge_as_if_their_records_had_come_to_one(void **state)
-{
-    (void)state;
-    struct sf_aggregates *aggregates = compile(all_fields, FIELDS);
-    struct sf_acc one[FIELDS], two[FIELDS], all[FIELDS];
-    struct sf_fault fault;
-    sf_aggregates_init(aggregates, one);
-    sf_aggregates_init(aggregates, two);
-    sf_aggregates_init(aggregates, all);
-    CHECK(add(aggregates, one, "{\"v\":5}", &fault) && add(aggregates, all, "{\"v\":5}", &fault));
-    CHECK(sf_aggregates_merge(aggregates, one, two, &fault)); /* the empty row changes nothing */
-    CHECK(memcmp(one, all, sizeof one) == 0);
-    CHECK(add(aggregates, two, "{\"v\":9}", &fault) && add(aggregates, all, "{\"v\":9}", &fault));
-    CHECK(add(aggregates, two, "{\"v\":-1}", &fault) && add(aggregates, all, "{\"v\":-1}", &fault));
-    CHECK(sf_aggregates_merge(aggregates, one, two, &fault));
-    CHECK(memcmp(one, all, sizeof one) == 0);
-    sf_aggregates_destroy(aggregates);
-}
-
 static void results_are_written_as_the_format_says(void **state)
 {
     (void)state;
@@ -288,7 +269,6 @@ int main(void)
         cmocka_unit_test(a_fault_leaves_the_row_as_it_was_m5),
         cmocka_unit_test(sums_that_leave_int64_or_double_are_faults_m5),
         cmocka_unit_test(a_count_never_reads_the_value_m5),
-        cmocka_unit_test(rows_merge_as_if_their_records_had_come_to_one),
         cmocka_unit_test(results_are_written_as_the_format_says),
         cmocka_unit_test(stored_rows_come_back_as_they_were_k5),
         cmocka_unit_test(a_stored_row_is_event_time_and_json_k5),

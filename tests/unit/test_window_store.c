@@ -383,17 +383,6 @@ static void restored_row_that_expires_gets_its_tombstone_k11(void **state)
     sf_window_store_destroy(store);
 }
 
-static void restored_row_goes_to_the_lane_of_its_record_key_l2(void **state)
-{
-    (void)state;
-    uint8_t key[14] = {'a', 'b', 0, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0, 0};
-    uint64_t hash = 0;
-    const char *reason;
-    CHECK_EQ(sf_window_store_restore_hash((struct sf_slice){.data = key, .len = 14}, &hash, &reason), SF_OK);
-    CHECK(hash == sf_hash64("ab", 2));
-    CHECK_EQ(sf_window_store_restore_hash((struct sf_slice){.data = key, .len = 3}, &hash, &reason), SF_E_CORRUPT);
-}
-
 /* ------------------------------------------------------------------ against a model */
 
 #define KEYS 40u
@@ -687,7 +676,6 @@ int main(void)
         cmocka_unit_test(damaged_record_is_refused_whole_and_null_deletes_case_55),
         cmocka_unit_test(restore_expires_nothing_in_either_order_case_109),
         cmocka_unit_test(restored_row_that_expires_gets_its_tombstone_k11),
-        cmocka_unit_test(restored_row_goes_to_the_lane_of_its_record_key_l2),
         cmocka_unit_test(store_equals_a_naive_model_through_epochs_undo_expiry_and_replay_k3_b12),
         cmocka_unit_test(store_with_a_packed_changelog_equals_the_same_model_k5),
     };
