@@ -28,7 +28,8 @@ if [ -n "$exact" ]; then
     for budget in 1 7 1024; do
         echo "step budget $budget:"
         # shellcheck disable=SC2086
-        "$sfsim" run --step-budget $budget $exact | grep -v '^ok ' && status=1
+        said=$("$sfsim" run --step-budget $budget $exact) || status=1
+        printf '%s\n' "$said" | grep -v '^ok ' || true
     done
 fi
 if [ -n "$drawn" ]; then
