@@ -1,6 +1,7 @@
 #include "core/app/values.h"
 #include "core/bytes.h"
 #include "core/hash.h"
+#include "core/ops/number.h"
 #include "core/ops/serde.h"
 #include "core/time/event_time.h"
 #include "driver/draw.h"
@@ -93,19 +94,22 @@ static void fill(struct sfi_run *run, const struct filler *filler, uint32_t entr
 }
 
 /* JSON text to the bytes of another serde; what does not fit stays as it is: a value that the application refuses. */
-static void convert_value(struct sf_text *text, size_t from, enum sf_serde serde)
+static void convert_value(struct sf_text *text, size_t from, enum sf_serde serde, struct sf_alloc alloc)
 {
     struct sf_json_path whole = {.segments = NULL, .count = 0};
     struct sf_value value;
     struct sf_fault fault;
-    char small[512];
     bool is_null = false;
-    struct sf_json_writer writer = sf_json_writer_init(small, sizeof small);
+    size_t bytes = text->length - from + SF_NUMBER_TEXT_BYTES; /* no serde's bytes are more than the JSON's */
     if (!sf_json_extract(text->data + from, text->length - from, &whole, 1, &value, &fault)) return;
-    if (!sf_serde_write(serde, &value, &writer, &is_null, &fault)) return;
-    if (is_null || !sf_json_writer_fits(&writer)) return;
-    text->length = from;
-    sf_text_add_bytes(text, small, writer.len);
+    char *made = sf_calloc(alloc, bytes, 1);
+    struct sf_json_writer writer = sf_json_writer_init(made, bytes);
+    if (sf_serde_write(serde, &value, &writer, &is_null, &fault) && !is_null) {
+        assert(sf_json_writer_fits(&writer));
+        text->length = from;
+        sf_text_add_bytes(text, made, writer.len);
+    }
+    sf_cfree(alloc, made, bytes, 1);
 }
 
 static void convert_key(struct sf_text *text, size_t from, enum sf_serde serde)
@@ -127,7 +131,7 @@ static struct span add_span(struct sfi_run *run, struct sfi_feed *feed, const st
     if (filler->domain == SFI_DOMAIN_INPUT_KEY)
         convert_key(&feed->bytes, span.from, filler->serde);
     else if (filler->serde != SF_SERDE_JSON)
-        convert_value(&feed->bytes, span.from, filler->serde);
+        convert_value(&feed->bytes, span.from, filler->serde, feed->alloc);
     span.len = feed->bytes.length - span.from;
     return span;
 }

@@ -1,19 +1,56 @@
+#include "driver/metric.h"
+
+#include <assert.h>
+#include <string.h>
+
 #include "core/time/event_time.h"
 #include "driver/run_parts.h"
 
 #define PREFIX "stoatflow."
 
-/* M3's reasons, by enum sf_drop. */
-static const char *const reasons[SF_DROP_COUNT] = {
-    [SF_DROP_LATE_WINDOW] = "late_window",
-    [SF_DROP_INVALID_TIMESTAMP] = "invalid_timestamp",
-    [SF_DROP_FUTURE_TIMESTAMP] = "future_timestamp",
-    [SF_DROP_NULL_KEY] = "null_key",
-    [SF_DROP_NULL_VALUE] = "null_value",
-    [SF_DROP_DESERIALIZATION] = "deserialization",
-    [SF_DROP_PROCESSING] = "processing",
-    [SF_DROP_PRODUCTION] = "production",
+enum kind { LATE, GAP, LOST, PREVIEWS, DROPPED, DROPPED_NEVER };
+
+#define DROPPED_NAME "dropped.records.total"
+#define ALL_REASONS SF_DROP_COUNT
+
+/* M3's names and reasons. */
+static const struct {
+    const char *name;
+    enum kind kind;
+    enum sf_drop reason;
+} metrics[] = {
+    {"watermark.late.records.total", LATE, ALL_REASONS},
+    {"source.gap.records.total", GAP, ALL_REASONS},
+    {"transactions.lost.total", LOST, ALL_REASONS},
+    {"watermark.preview.partitions", PREVIEWS, ALL_REASONS},
+    {DROPPED_NAME, DROPPED, ALL_REASONS},
+    {DROPPED_NAME "{reason=late_window}", DROPPED, SF_DROP_LATE_WINDOW},
+    {DROPPED_NAME "{reason=late_session}", DROPPED_NEVER, ALL_REASONS}, /* there are no sessions yet (O1) */
+    {DROPPED_NAME "{reason=invalid_timestamp}", DROPPED, SF_DROP_INVALID_TIMESTAMP},
+    {DROPPED_NAME "{reason=future_timestamp}", DROPPED, SF_DROP_FUTURE_TIMESTAMP},
+    {DROPPED_NAME "{reason=null_key}", DROPPED, SF_DROP_NULL_KEY},
+    {DROPPED_NAME "{reason=null_value}", DROPPED, SF_DROP_NULL_VALUE},
+    {DROPPED_NAME "{reason=deserialization}", DROPPED, SF_DROP_DESERIALIZATION},
+    {DROPPED_NAME "{reason=processing}", DROPPED, SF_DROP_PROCESSING},
+    {DROPPED_NAME "{reason=production}", DROPPED, SF_DROP_PRODUCTION},
 };
+#define METRICS (sizeof metrics / sizeof metrics[0])
+
+const char *sf_driver_metric_name(uint32_t index)
+{
+    return index < METRICS ? metrics[index].name : NULL;
+}
+
+bool sf_driver_metric_find(const char *name, uint32_t *index_out)
+{
+    if (strncmp(name, PREFIX, strlen(PREFIX)) == 0) name += strlen(PREFIX);
+    for (uint32_t i = 0; i < METRICS; i++) {
+        if (strcmp(metrics[i].name, name) != 0) continue;
+        *index_out = i;
+        return true;
+    }
+    return false;
+}
 
 void sfi_metrics_add(struct sfi_totals *totals, const struct sfi_run *run, const struct sfi_process *process)
 {
@@ -52,44 +89,35 @@ static int64_t previews(struct sfi_run *run)
     return count;
 }
 
-/* `dropped.records.total` alone is the sum over all reasons. */
-static bool dropped(const struct sfi_totals *totals, const char *labels, int64_t *value_out)
+static int64_t dropped(const struct sfi_totals *totals, enum sf_drop reason)
 {
-    static const char begin[] = "{reason=";
-    size_t begin_len = strlen(begin);
     uint64_t sum = 0;
-    bool has_matched = labels[0] == '\0';
     for (uint32_t i = 0; i < SF_DROP_COUNT; i++) {
-        size_t len = strlen(reasons[i]);
-        bool is_named = strncmp(labels, begin, begin_len) == 0 && strncmp(labels + begin_len, reasons[i], len) == 0 &&
-                        strcmp(labels + begin_len + len, "}") == 0;
-        if (labels[0] != '\0' && !is_named) continue;
-        sum += totals->dropped[i];
-        has_matched = true;
+        if (reason == ALL_REASONS || i == reason) sum += totals->dropped[i];
     }
-    *value_out = (int64_t)sum;
-    return has_matched;
+    return (int64_t)sum;
 }
 
-bool sfi_metrics_value(struct sfi_run *run, const char *name, int64_t *value_out)
+int64_t sfi_metrics_value(struct sfi_run *run, uint32_t metric)
 {
-    static const char dropped_name[] = "dropped.records.total";
     struct sfi_totals totals = run->totals;
+    assert(metric < METRICS);
     for (uint32_t i = 0; i < run->process_count; i++) {
         if (!run->processes[i].is_over) sfi_metrics_add(&totals, run, &run->processes[i]);
     }
-    if (strncmp(name, PREFIX, strlen(PREFIX)) == 0) name += strlen(PREFIX);
-    if (strncmp(name, dropped_name, strlen(dropped_name)) == 0)
-        return dropped(&totals, name + strlen(dropped_name), value_out);
-    if (strcmp(name, "watermark.late.records.total") == 0)
-        *value_out = (int64_t)totals.late;
-    else if (strcmp(name, "source.gap.records.total") == 0)
-        *value_out = (int64_t)totals.gap;
-    else if (strcmp(name, "transactions.lost.total") == 0)
-        *value_out = (int64_t)totals.lost;
-    else if (strcmp(name, "watermark.preview.partitions") == 0)
-        *value_out = previews(run);
-    else
-        return false;
-    return true;
+    switch (metrics[metric].kind) {
+    case LATE:
+        return (int64_t)totals.late;
+    case GAP:
+        return (int64_t)totals.gap;
+    case LOST:
+        return (int64_t)totals.lost;
+    case PREVIEWS:
+        return previews(run);
+    case DROPPED:
+        return dropped(&totals, metrics[metric].reason);
+    case DROPPED_NEVER:
+        break;
+    }
+    return 0;
 }

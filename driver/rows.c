@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/bytes.h"
+#include "core/ops/number.h"
 #include "core/ops/serde.h"
 #include "driver/checks.h"
 #include "driver/history.h"
@@ -60,25 +62,36 @@ static void read_window(struct sf_driver_row *row, const char *json, size_t len)
     row->window_end_ms = values[1].as.integer;
 }
 
+#define ESCAPED_BYTES_MAX 6u /* \u0001 */
+
 /* Values of other serdes become the JSON that stands for them. */
-static void add_value(struct sf_text *text, struct sf_slice value, enum sf_serde serde)
+static void add_value(struct sf_driver_rows *rows, struct sf_slice value, enum sf_serde serde)
 {
-    char json[512];
+    size_t bytes = (size_t)value.len * ESCAPED_BYTES_MAX + SF_NUMBER_TEXT_BYTES;
+    char *json = sf_calloc(rows->alloc, bytes, 1);
     struct sf_input_value input = {serde, value};
     struct sf_value read;
     struct sf_fault fault;
-    struct sf_json_writer writer = sf_json_writer_init(json, sizeof json);
-    if (sf_serde_read(&input, &read, &fault)) {
-        sf_json_put_value(&writer, &read);
-        if (sf_json_writer_fits(&writer)) {
-            sf_text_add_bytes(text, json, writer.len);
-            return;
-        }
-    }
-    sf_driver_bytes_text(text, value.data, value.len);
+    struct sf_json_writer writer = sf_json_writer_init(json, bytes);
+    bool is_read = sf_serde_read(&input, &read, &fault);
+    if (is_read) sf_json_put_value(&writer, &read);
+    if (is_read && sf_json_writer_fits(&writer))
+        sf_text_add_bytes(&rows->text, json, writer.len);
+    else
+        sf_driver_bytes_text(&rows->text, value.data, value.len);
+    sf_cfree(rows->alloc, json, bytes, 1);
 }
 
-static void add_row(struct sf_driver_rows *rows, const struct sf_record *record, enum sf_serde serde)
+/* As a scenario writes it. */
+static void add_key(struct sf_text *text, struct sf_slice key, enum sf_serde serde)
+{
+    if (serde == SF_SERDE_INT64 && key.len == 8)
+        sf_text_add_int(text, (int64_t)sf_get_be64(key.data));
+    else
+        sf_driver_bytes_text(text, key.data, key.len);
+}
+
+static void add_row(struct sf_driver_rows *rows, const struct sf_record *record, struct sf_driver_row_serdes serdes)
 {
     if (rows->count == rows->capacity) {
         uint32_t capacity = rows->capacity == 0 ? 64 : rows->capacity * 2;
@@ -92,23 +105,23 @@ static void add_row(struct sf_driver_rows *rows, const struct sf_record *record,
     *row = (struct sf_driver_row){.key = rows->text.length,
                                   .has_key = record->key.data != NULL,
                                   .ts_ms = record->ts_kind == SF_TS_NONE ? SF_SCENARIO_UNUSED : record->ts_ms};
-    if (row->has_key) sf_driver_bytes_text(&rows->text, record->key.data, record->key.len);
+    if (row->has_key) add_key(&rows->text, record->key, serdes.key);
     add_nul(&rows->text);
     row->value = rows->text.length;
     if (record->value.data == NULL) {
         sf_text_add(&rows->text, "null");
-    } else if (serde == SF_SERDE_JSON) {
+    } else if (serdes.value == SF_SERDE_JSON) {
         const char *json = (const char *)record->value.data;
         read_window(row, json, record->value.len);
         sf_driver_json_normal(&rows->text, json, record->value.len, row->has_window ? "window" : NULL);
     } else {
-        add_value(&rows->text, record->value, serde);
+        add_value(rows, record->value, serdes.value);
     }
     add_nul(&rows->text);
 }
 
 void sf_driver_rows_read(struct sf_driver_rows *rows, struct sf_sim_kafka *broker, const char *topic,
-                         enum sf_serde serde)
+                         struct sf_driver_row_serdes serdes)
 {
     uint32_t number = sf_sim_kafka_topic(broker, topic);
     int32_t partitions = sf_sim_kafka_partition_count(broker, number);
@@ -116,7 +129,7 @@ void sf_driver_rows_read(struct sf_driver_rows *rows, struct sf_sim_kafka *broke
         struct sf_sim_kafka_entry entry;
         int64_t offset = 0;
         while (sf_sim_kafka_log_next(broker, (struct sf_tp){number, i}, &offset, &entry)) {
-            if (is_visible(&entry)) add_row(rows, entry.record, serde);
+            if (is_visible(&entry)) add_row(rows, entry.record, serdes);
         }
     }
 }
@@ -130,12 +143,21 @@ struct wanted {
     bool has_key;
 };
 
+static void want_key(struct sf_text *text_out, const struct sf_scenario_row *spec, struct sf_alloc alloc)
+{
+    struct sf_text key;
+    sf_text_init_growing(&key, alloc);
+    for (uint32_t i = 0; i < spec->key.piece_count; i++) sf_text_add(&key, spec->key.pieces[i].text);
+    sf_driver_bytes_text(text_out, (const uint8_t *)key.data, (uint32_t)key.length);
+    sf_text_deinit(&key);
+}
+
 static void want(struct wanted *wanted, const struct sf_scenario_row *spec, struct sf_alloc alloc)
 {
     *wanted = (struct wanted){.spec = spec, .has_key = spec->key.piece_count > 0};
     sf_text_init_growing(&wanted->key, alloc);
     sf_text_init_growing(&wanted->value, alloc);
-    for (uint32_t i = 0; i < spec->key.piece_count; i++) sf_text_add(&wanted->key, spec->key.pieces[i].text);
+    if (wanted->has_key) want_key(&wanted->key, spec, alloc);
     if (!spec->has_value) return;
     if (spec->value == NULL)
         sf_text_add(&wanted->value, "null");

@@ -35,9 +35,12 @@ struct sf_driver_rows {
 
 void sf_driver_rows_init(struct sf_driver_rows *rows, struct sf_alloc alloc);
 void sf_driver_rows_deinit(struct sf_driver_rows *rows);
-/* Everything committed in the topic; none where it does not exist. `serde` of the values. */
+struct sf_driver_row_serdes {
+    enum sf_serde key, value;
+};
+/* Everything committed in the topic; none where it does not exist. */
 void sf_driver_rows_read(struct sf_driver_rows *rows, struct sf_sim_kafka *broker, const char *topic,
-                         enum sf_serde serde);
+                         struct sf_driver_row_serdes serdes);
 
 /* Calls `differs` for each difference, in order of the expected rows, then of the actual ones that are too many. */
 typedef void(sf_driver_differs_fn)(void *ctx, const char *subject, const char *expected, const char *actual);

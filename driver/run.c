@@ -394,7 +394,7 @@ enum sf_driver_verdict sf_driver_run(const struct sf_scenario *scenario, const s
         .seed = report->seed,
         .history = {.level = options->history, .text = &report->history},
     };
-    run->lanes = run->topology->settings.lanes != 0 ? run->topology->settings.lanes : SFI_LANES_DEFAULT;
+    run->lanes = sf_driver_scenario_lanes(scenario);
     run->view = (struct sf_driver_world){.seed = run->seed,
                                          .topology = run->topology,
                                          .plan = run->plan,

@@ -12,7 +12,6 @@
 #define SFI_MACHINES_MAX 2u
 #define SFI_MACHINE_FIRST 0u
 #define SFI_MACHINE_STANDBY 1u
-#define SFI_LANES_DEFAULT 4u          /* `lanes` left out: a number that hangs on no machine */
 #define SFI_SUPERVISOR_DELAY_MS 1000  /* an engine that ended by itself is started again after this */
 #define SFI_STOP_WITHIN_MS INT64_C(600000) /* virtual time that a graceful stop may take (X3) */
 
@@ -174,8 +173,8 @@ void sfi_expect_judge(struct sfi_run *run, struct sfi_expect *expect);
 
 /* What the process has counted on top of run->totals is added to them. */
 void sfi_metrics_add(struct sfi_totals *totals, const struct sfi_run *run, const struct sfi_process *process);
-/* The value of a metric by M3's name, with or without `stoatflow.`; false: no such metric. */
-bool sfi_metrics_value(struct sfi_run *run, const char *name, int64_t *value_out);
+/* By its index (driver/metric.h), over all processes so far. */
+int64_t sfi_metrics_value(struct sfi_run *run, uint32_t metric);
 
 /* --- outputs.c: what read-committed readers see in the sinks' topics */
 

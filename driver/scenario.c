@@ -9,6 +9,8 @@
 #include "driver/file.h"
 #include "driver/scenario_load.h"
 
+#define SFI_LANES_DEFAULT 4u
+
 /* ---- the head ---- */
 
 static void load_head(struct sfi_scenario_load *l, const struct sf_yaml_node *root)
@@ -197,6 +199,33 @@ static void check_partitions(struct sfi_scenario_load *l)
     }
 }
 
+/* ---- lanes that are named ---- */
+
+uint32_t sf_driver_scenario_lanes(const struct sf_scenario *scenario)
+{
+    uint32_t lanes = scenario->topology->settings.lanes;
+    return lanes != 0 ? lanes : SFI_LANES_DEFAULT;
+}
+
+static void check_lane(struct sfi_scenario_load *l, int64_t lane, struct sf_place place)
+{
+    char number[SF_TEXT_INT_BYTES], count[SF_TEXT_INT_BYTES];
+    if (lane == SF_SCENARIO_ANY || lane < (int64_t)sf_driver_scenario_lanes(l->scenario)) return;
+    SFI_REFUSE(l, place, "there is no lane ", sf_text_of_int(number, lane), ": the application has ",
+               sf_text_of_int(count, sf_driver_scenario_lanes(l->scenario)), ", counted from 0");
+}
+
+static void check_lanes(struct sfi_scenario_load *l)
+{
+    const struct sf_scenario *scenario = l->scenario;
+    if (scenario->topology == NULL) return;
+    for (uint32_t i = 0; i < scenario->fault_count; i++) {
+        const struct sf_scenario_fault *fault = &scenario->faults[i];
+        if (fault->kind == SF_SCENARIO_LANE_STOPPED) check_lane(l, fault->lane, fault->place);
+        if (fault->is_at_point) check_lane(l, fault->point.lane, fault->place);
+    }
+}
+
 /* ---- the whole ---- */
 
 /* Whoever hands over the wrong one of two files hears that, and not that all its keys are unknown. */
@@ -224,6 +253,7 @@ static void load_all(struct sfi_scenario_load *l, const struct sf_yaml_node *roo
     sfi_scenario_load_faults(l, sf_yaml_get(root, "faults"));
     sfi_scenario_load_expect(l, sf_yaml_get(root, "expect"));
     check_partitions(l);
+    check_lanes(l);
     sf_findings_sort(l->findings);
 }
 

@@ -190,6 +190,7 @@ struct sf_scenario_partition {
 struct sf_scenario_metric {
     int64_t at_ms; /* SF_SCENARIO_UNUSED: at the end */
     const char *name; /* M3, without `stoatflow.`: `dropped.records.total{reason=late_window}` */
+    uint32_t metric;  /* driver/metric.h */
     int64_t value;
     struct sf_place place;
 };
@@ -241,6 +242,8 @@ struct sf_scenario *sf_driver_scenario_load(const char *path, struct sf_alloc al
 /* The same of a text; `path` is for messages and to find the application. */
 struct sf_scenario *sf_driver_scenario_parse(const char *text, size_t length, const char *path, struct sf_alloc alloc,
                                              struct sf_text *text_out);
+/* Of each sub-topology; where the application leaves it out, a number that hangs on no machine. It must be good. */
+uint32_t sf_driver_scenario_lanes(const struct sf_scenario *scenario);
 void sf_driver_scenario_destroy(struct sf_scenario *scenario);
 
 #endif

@@ -1,9 +1,32 @@
 #include <string.h>
 
+#include "core/app/spelling.h"
 #include "core/app/values.h"
+#include "core/time/event_time.h"
+#include "driver/metric.h"
 #include "driver/scenario_load.h"
 
+#define SFI_DAY_MS INT64_C(86400000)
+
 /* ---- output ---- */
+
+/* 00:00 behind a window's start ends its day. */
+static int64_t window_end(struct sfi_scenario_load *l, const struct sf_yaml_node *node)
+{
+    enum sf_moment_kind kind;
+    int64_t ms, end_ms = sfi_scenario_instant(l, node);
+    bool is_midnight = node->kind == SF_YAML_SCALAR && sf_value_moment(node->text, &kind, &ms) &&
+                       kind == SF_MOMENT_OF_DAY && ms == 0;
+    return is_midnight ? sf_time_add(end_ms, SFI_DAY_MS) : end_ms;
+}
+
+static void load_window(struct sfi_scenario_load *l, const struct sf_yaml_node *window, struct sf_scenario_row *row)
+{
+    row->window_start_ms = sfi_scenario_instant(l, window->first);
+    row->window_end_ms = window_end(l, window->first->next);
+    if (row->window_start_ms >= row->window_end_ms)
+        SFI_REFUSE(l, window->place, "a window's start lies before its end");
+}
 
 static void load_row(struct sfi_scenario_load *l, const struct sf_yaml_node *node, struct sf_scenario_row *row)
 {
@@ -16,12 +39,7 @@ static void load_row(struct sfi_scenario_load *l, const struct sf_yaml_node *nod
     else
         row->key = sfi_scenario_key(l, key);
     row->has_window = window != NULL;
-    if (window != NULL && window->kind == SF_YAML_SEQUENCE && window->child_count == 2) {
-        row->window_start_ms = sfi_scenario_instant(l, window->first);
-        row->window_end_ms = sfi_scenario_instant(l, window->first->next);
-        if (row->window_start_ms >= row->window_end_ms)
-            SFI_REFUSE(l, window->place, "a window's start lies before its end");
-    }
+    if (window != NULL && window->kind == SF_YAML_SEQUENCE && window->child_count == 2) load_window(l, window, row);
     struct sf_scenario_template text = sfi_scenario_value(l, value, false);
     row->has_value = value != NULL;
     row->value = text.piece_count > 0 ? text.pieces[0].text : NULL;
@@ -36,7 +54,8 @@ static void load_output(struct sfi_scenario_load *l, const struct sf_yaml_node *
     output->place = sfi_scenario_place(node);
     output->is_exact = exactly != NULL;
     output->topic = sfi_scenario_text(l, node->key, "");
-    (void)sfi_scenario_find_topic(l, node->key->text, node->key->text_length, node->key->place, &topic);
+    if (l->scenario->topology != NULL) /* else its sinks' topics are not known */
+        (void)sfi_scenario_find_topic(l, node->key->text, node->key->text_length, node->key->place, &topic);
     if (node->kind == SF_YAML_MAPPING && (exactly == NULL) == (contains == NULL))
         SFI_REFUSE(l, output->place, "the expected output of `", output->topic, "` is either `exactly` or `contains`");
     if (list == NULL || list->kind != SF_YAML_SEQUENCE) return;
@@ -98,13 +117,27 @@ static void load_partitions(struct sfi_scenario_load *l, const struct sf_yaml_no
 
 /* ---- metrics and rules ---- */
 
+static void refuse_metric(struct sfi_scenario_load *l, const struct sf_yaml_node *name)
+{
+    struct sf_spelling spelling;
+    const char *known;
+    sf_spelling_init(&spelling, name->text);
+    for (uint32_t i = 0; (known = sf_driver_metric_name(i)) != NULL; i++) sf_spelling_offer(&spelling, known);
+    if (spelling.best != NULL)
+        SFI_REFUSE(l, name->place, "there is no metric `", name->text, "`; did you mean `", spelling.best, "`?");
+    else
+        SFI_REFUSE(l, name->place, "there is no metric `", name->text, "`, such as dropped.records.total");
+}
+
 static void load_metric(struct sfi_scenario_load *l, const struct sf_yaml_node *node, int64_t at_ms)
 {
-    static const char prefix[] = "stoatflow.";
     struct sf_scenario_metric *metric = &l->scenario->metrics[l->scenario->metric_count++];
     const char *name = sfi_scenario_text(l, node->key, "");
-    if (strncmp(name, prefix, sizeof prefix - 1) == 0) name += sizeof prefix - 1;
     *metric = (struct sf_scenario_metric){.at_ms = at_ms, .name = name, .place = node->key->place};
+    if (sf_driver_metric_find(name, &metric->metric))
+        metric->name = sf_driver_metric_name(metric->metric);
+    else
+        refuse_metric(l, node->key);
     if (node->kind == SF_YAML_SCALAR && !sf_value_int(node->text, &metric->value))
         SFI_REFUSE(l, node->place, "`", name, "` must be a whole number, not `", node->text, "`");
 }

@@ -4,6 +4,7 @@
 #include "core/app/spelling.h"
 #include "core/app/values.h"
 #include "core/note.h"
+#include "core/topo/plan.h"
 #include "driver/scenario_load.h"
 
 #define SFI_ARGUMENT_BYTES 128u
@@ -77,6 +78,18 @@ static void refuse(struct sfi_scenario_load *l, const struct sf_yaml_node *when)
         SFI_REFUSE(l, when->place, "`", when->text, "` is no point of the protocol, such as barrier(4).stamped");
 }
 
+/* `lane(0)` says enough where there is one sub-topology. */
+static bool is_lane_plain(struct sfi_scenario_load *l, const struct sf_yaml_node *when,
+                          const struct sf_scenario_point *point)
+{
+    struct sf_topology *topology = l->scenario->topology;
+    if (point->lane == SF_SCENARIO_ANY || topology == NULL || sf_plan_new(topology)->sub_count == 1) return true;
+    SFI_REFUSE(l, when->place, "`", when->text,
+               "` does not say of which sub-topology: there are several; name one by a step in it, such as lane(",
+               topology->steps[0].name, ".0)");
+    return false;
+}
+
 bool sfi_scenario_load_point(struct sfi_scenario_load *l, const struct sf_yaml_node *when,
                              struct sf_scenario_point *point_out)
 {
@@ -93,7 +106,7 @@ bool sfi_scenario_load_point(struct sfi_scenario_load *l, const struct sf_yaml_n
         uint32_t index = 0;
         point_out->text = sfi_scenario_text(l, when, "");
         point_out->note = code;
-        if (step[0] == '\0') return true;
+        if (step[0] == '\0') return is_lane_plain(l, when, point_out);
         if (!sfi_scenario_find_step(l, step, strlen(step), when->place, &index)) return false;
         point_out->step = index;
         return true;

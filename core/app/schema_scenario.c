@@ -39,6 +39,13 @@ static const struct sf_schema span_draw_object = SFI_OBJECT(span_draw_keys);
 static const struct sf_schema span_draw = {
     .type = SF_SCHEMA_CHOICE, .scalar = &span, .object = &span_draw_object};
 
+/* Bounded, since a request that takes too long is another fault. */
+static const struct sf_schema_key latency_keys[] = {
+    {"uniform", &span_pair, SF_KEY_REQUIRED, "a span between two, both included"},
+};
+static const struct sf_schema latency_object = SFI_OBJECT(latency_keys);
+static const struct sf_schema latency = {.type = SF_SCHEMA_CHOICE, .scalar = &span, .object = &latency_object};
+
 /* ---- topics and input ---- */
 
 static const struct sf_schema partition_count = {.type = SF_SCHEMA_INT, .min = 1, .max = 100000};
@@ -130,8 +137,8 @@ static const struct sf_schema transactions = SFI_WORDS({"v1", 0}, {"v2", 0});
 static const struct sf_schema schedule = SFI_WORDS({"random", 0}, {"fifo", 0}, {"priority", 0});
 static const struct sf_schema_key world_keys[] = {
     {"exact", &sfi_schema_bool, 0, "no latency, tasks in fixed order; false"},
-    {"fetch-latency", &span_draw, 0, "a span, or a draw of one"},
-    {"commit-latency", &span_draw, 0, "a span, or a draw of one"},
+    {"fetch-latency", &latency, 0, "a span, or one between two"},
+    {"commit-latency", &latency, 0, "a span, or one between two"},
     {"transactions", &transactions, 0, "v1: what librdkafka 2.0 speaks; v2: an epoch per transaction"},
     {"schedule", &schedule, 0, "which task runs next; random"},
     {"depth", &count, 0, "with `schedule: priority`: how often priorities change"},

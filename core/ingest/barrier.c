@@ -16,9 +16,16 @@ bool sfi_has_content(const struct sf_ingest *ingest)
     return sfi_candidate(ingest) != sf_ring_newest(&ingest->ring);
 }
 
+/* The final barrier is due at once; where commits are refused, not in a loop without pause. */
+static bool is_final_due(const struct sf_ingest *ingest)
+{
+    return !ingest->is_final_again || ingest->now.us >= sf_cadence_again_at(&ingest->cadence).us;
+}
+
 static bool is_due(const struct sf_ingest *ingest)
 {
-    if (sfi_is_memory_full(ingest) || ingest->is_finishing) return true;
+    if (sfi_is_memory_full(ingest)) return true;
+    if (ingest->is_finishing) return is_final_due(ingest);
     if (ingest->config.is_barrier_manual) {
         /* what falls on the instant of a FIX goes before it, however the work of that instant is cut into steps */
         bool is_settled = ingest->is_drained && ingest->stall != SFI_STALL_BUDGET;
@@ -171,6 +178,7 @@ void sfi_committed(struct sf_ingest *ingest, uint64_t epoch)
 
 struct sf_mono_ts sfi_barrier_wake_at(const struct sf_ingest *ingest)
 {
+    if (ingest->is_finishing && !is_final_due(ingest)) return sf_cadence_again_at(&ingest->cadence);
     bool is_timed = !ingest->config.is_barrier_manual && !ingest->is_finishing && ingest->committing == 0;
     if (!is_timed || !sfi_has_content(ingest)) return SF_MONO_NEVER;
     return sf_cadence_due_at(&ingest->cadence);

@@ -32,6 +32,11 @@ void sf_cadence_committed(struct sf_cadence *cadence, struct sf_mono_ts now)
     cadence->interval_us = clamped(cadence, is_huge ? INT64_MAX : took * cadence->factor_percent / 100);
 }
 
+struct sf_mono_ts sf_cadence_again_at(const struct sf_cadence *cadence)
+{
+    return sf_mono_add(cadence->fixed_at, cadence->interval_us_min);
+}
+
 struct sf_mono_ts sf_cadence_due_at(const struct sf_cadence *cadence)
 {
     return sf_mono_add(cadence->fixed_at, cadence->interval_us);

@@ -29,6 +29,8 @@ void sf_cadence_fixed(struct sf_cadence *cadence, struct sf_mono_ts now);
 /* The barrier last fixed has committed. */
 void sf_cadence_committed(struct sf_cadence *cadence, struct sf_mono_ts now);
 struct sf_mono_ts sf_cadence_due_at(const struct sf_cadence *cadence);
+/* When a barrier that was due at once, and was aborted, may be tried again: one shortest interval behind it. */
+struct sf_mono_ts sf_cadence_again_at(const struct sf_cadence *cadence);
 
 static inline bool sf_cadence_is_due(const struct sf_cadence *cadence, struct sf_mono_ts now)
 {

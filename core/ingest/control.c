@@ -64,6 +64,7 @@ static void fall_back(struct sf_ingest *ingest, const struct sf_msg *msg)
     ingest->has_work = false;
     ingest->is_memory_full = false;
     ingest->is_due_noted = false;
+    ingest->is_final_again = ingest->is_final_again || ingest->is_final_fixed;
     ingest->is_final_fixed = false;
     ingest->is_stopped = false;
     ingest->has_failed = false;

@@ -195,6 +195,7 @@ struct sf_ingest {
     /* life */
     bool is_finishing;
     bool is_final_fixed;
+    bool is_final_again;        /* one was aborted: the next keeps the shortest interval from it (B2) */
     bool is_stopped;            /* STOP came, RESET did not yet */
     bool is_stopped_for_good;
     const struct sf_ingest_growth *growth; /* partitions to take at the next chance; the engine's until GROWN */

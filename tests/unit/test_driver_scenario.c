@@ -271,18 +271,62 @@ static void a_refusal_that_is_expected_loads(void **state)
     end(&help);
 }
 
+#define GOOD                                                                                                           \
+    "scenario: x\n"                                                                                                    \
+    "topics: {t: {partitions: 2}}\n"                                                                                   \
+    "app: {application: {id: a}, sources: {s: {topic: t, value: json}}, "                                              \
+    "streams: [{name: f, from: s, filter: \"true\"}], sinks: [{from: f, topic: o}]}\n"
+
+/* A sink's topic need not be listed, and whose sinks are not known may write to any. */
+static void output_of_a_refused_application_is_not_asked_for(void **state)
+{
+    (void)state;
+    struct help help;
+    load(&help, "scenario: x\n"
+                "app: {application: {id: a}, sources: {s: {topic: t, watermark: {strategy: none}}},\n"
+                "  streams: [{name: w, from: s, window: {tumbling: 1s}, aggregate: {n: count}}], sinks: [{from: w, topic: o}]}\n"
+                "topics: {t: {partitions: 1}}\n"
+                "expect: {refused: [V1], output: {o: {exactly: []}}}\n");
+    CHECK_STR(help.text.data, "");
+    CHECK(help.scenario != NULL);
+    end(&help);
+}
+
+static void a_window_ends_at_midnight(void **state)
+{
+    (void)state;
+    struct help help;
+    load(&help, GOOD "start: 2026-09-22T10:00:00Z\n"
+                     "expect: {output: {o: {exactly: [{window: [23:55, 00:00]}, {window: [00:00, 00:00]}]}}}\n");
+    CHECK_STR(help.text.data, "");
+    const struct sf_scenario_row *rows = help.scenario->outputs[0].rows;
+    CHECK_EQ(rows[0].window_start_ms, START + 50100000);
+    CHECK_EQ(rows[0].window_end_ms, START + 50400000);
+    CHECK_EQ(rows[1].window_end_ms - rows[1].window_start_ms, 86400000);
+    end(&help);
+}
+
+static void a_lane_needs_its_step_where_there_are_several_sub_topologies(void **state)
+{
+    (void)state;
+    struct help help;
+    load(&help, "scenario: x\n"
+                "app: {application: {id: a}, sources: {s: {topic: t, value: json}}, streams: [\n"
+                "  {name: k, from: s, key-by: $.k}, {name: w, from: k, window: {tumbling: 1s}, aggregate: {n: count}}]}\n"
+                "topics: {t: {partitions: 1}}\n"
+                "faults: [{when: lane(0).crossed(1), crash: {restart-after: 0s}}]\n");
+    CHECK_STR(help.text.data,
+              "scenarios/f:5:17: error: `lane(0).crossed(1)` does not say of which sub-topology: there are several; name "
+              "one by a step in it, such as lane(k.0) [V8]\n");
+    end(&help);
+}
+
 /* ---- broken ---- */
 
 struct broken {
     const char *rest;
     const char *expected;
 };
-
-#define GOOD                                                                                                           \
-    "scenario: x\n"                                                                                                    \
-    "topics: {t: {partitions: 2}}\n"                                                                                   \
-    "app: {application: {id: a}, sources: {s: {topic: t, value: json}}, "                                              \
-    "streams: [{name: f, from: s, filter: \"true\"}], sinks: [{from: f, topic: o}]}\n"
 
 static void mistakes_are_named_at_their_place(void **state)
 {
@@ -347,7 +391,20 @@ static void mistakes_are_named_at_their_place(void **state)
          "4:19: error: the expected output of `o` is either `exactly` or `contains` [V8]\n"},
         {"expect: {output: {o: {contains: [{window: [10:05, 10:00]}]}}}\n",
          "4:43: error: a window's start lies before its end [V8]\n"},
-        {"expect: {metrics: [{a: b}]}\n", "4:24: error: `a` must be a whole number, not `b` [V8]\n"},
+        {"expect: {metrics: [{stoatflow.transactions.lost.total: b}]}\n",
+         "4:56: error: `stoatflow.transactions.lost.total` must be a whole number, not `b` [V8]\n"},
+        {"expect: {metrics: [{a: 1}]}\n",
+         "4:21: error: there is no metric `a`, such as dropped.records.total [V8]\n"},
+        {"expect: {metrics: [{\"dropped.records.total{reason=late_windw}\": 1}]}\n",
+         "4:21: error: there is no metric `dropped.records.total{reason=late_windw}`; did you mean "
+         "`dropped.records.total{reason=late_window}`? [V8]\n"},
+        {"faults: [{from: +1s, until: +2s, lane: {f/4: stopped}}]\n",
+         "4:41: error: there is no lane 4: the application has 4, counted from 0 [V8]\n"},
+        {"faults: [{when: \"lane(f.4).crossed(1)\", crash: {restart-after: 1s}}]\n",
+         "4:10: error: there is no lane 4: the application has 4, counted from 0 [V8]\n"},
+        {"world: {fetch-latency: {exponential: 2ms}}\n",
+         "4:9: error: world.fetch-latency has no `uniform`: a span between two, both included [V8]\n"
+         "4:25: error: unknown key `exponential` in world.fetch-latency [V8]\n"},
         {"expect: {partitions: [{at: +1s, t/0: {idel: true}}]}\n",
          "4:33: error: `t/0` expects nothing; give it `idle` or `watermark` [V8]\n"
          "4:39: error: unknown key `idel` in expect.partitions.#1.t/0; did you mean `idle`? [V8]\n"},
@@ -414,6 +471,9 @@ int main(void)
         cmocka_unit_test(what_is_left_out_has_its_default),
         cmocka_unit_test(an_application_file_is_found_beside_the_scenario),
         cmocka_unit_test(a_refusal_that_is_expected_loads),
+        cmocka_unit_test(output_of_a_refused_application_is_not_asked_for),
+        cmocka_unit_test(a_window_ends_at_midnight),
+        cmocka_unit_test(a_lane_needs_its_step_where_there_are_several_sub_topologies),
         cmocka_unit_test(mistakes_are_named_at_their_place),
         cmocka_unit_test(mistakes_of_the_application_are_named_too),
         cmocka_unit_test(a_source_whose_topic_is_not_listed_is_refused),

@@ -225,6 +225,31 @@ static void finish_flushes_once_what_was_dispatched_s4(void **state)
     world_destroy(w);
 }
 
+/* Commits may be refused for long: a former owner's are, until it hears of its loss. */
+static void final_barrier_that_was_aborted_is_not_repeated_at_once_b2(void **state)
+{
+    (void)state;
+    struct world *w = world_new(1);
+    world_start(w);
+    w->is_commit_held = true;
+    world_last(w, 0, 0, 10);
+    world_run(w);
+    world_at(w, 1000);
+    world_engine_says(w, (struct sf_msg){.kind = SF_MSG_FINISH});
+    world_run(w);
+    CHECK_STR(world_history(w), "0 W 10\n0 run 1 0:10\n1000 FLUSH1 10 0:1\n");
+    world_abort(w, 0, 2);
+    world_run(w);
+    CHECK_STR(world_history(w), "");
+    world_at(w, 1149);
+    world_run(w);
+    CHECK_STR(world_history(w), "");
+    world_at(w, 1150);
+    world_run(w);
+    CHECK_STR(world_history(w), "1150 FLUSH2 unset 0:0\n");
+    world_destroy(w);
+}
+
 /* The stop may overtake the news of the commit that it follows. */
 static void what_the_last_epoch_counted_is_in_the_totals_after_a_stop_m6(void **state)
 {
@@ -449,6 +474,7 @@ int main(void)
         cmocka_unit_test(watermark_that_idleness_moved_is_content_b13),
         cmocka_unit_test(memory_of_the_epoch_stops_dispatch_and_asks_for_a_barrier_l5),
         cmocka_unit_test(finish_flushes_once_what_was_dispatched_s4),
+        cmocka_unit_test(final_barrier_that_was_aborted_is_not_repeated_at_once_b2),
         cmocka_unit_test(what_the_last_epoch_counted_is_in_the_totals_after_a_stop_m6),
         cmocka_unit_test(stopped_task_reads_and_sends_nothing_until_reset_b9),
         cmocka_unit_test(commit_that_only_the_engine_knew_of_is_kept_b11),
