@@ -1,9 +1,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "driver/last_words.h"
 #include "driver/session.h"
 
 #define COMMANDS_MAX (1u << 20)
+#define REPRO_BYTES 1024u
 #define FAILURES_SHOWN_MAX 10u
 #define STAGE_COUNT 3u
 
@@ -61,16 +63,16 @@ static struct sf_driver_options options_of(const struct request *request)
     return options;
 }
 
-static void write_verdict(const struct sf_driver_session *session, const struct request *request,
-                          const struct sf_driver_options *options, const struct sf_driver_report *report)
+/* The command that repeats this one run. */
+static void repro_of(const struct sf_driver_session *session, const struct sf_driver_options *options,
+                     char repro_out[REPRO_BYTES])
 {
-    char repro[1024];
     struct sf_text text;
-    sf_text_init(&text, repro, sizeof repro);
+    sf_text_init(&text, repro_out, REPRO_BYTES);
     sf_text_add(&text, "sfsim crashes ");
     sf_text_add(&text, session->path);
     sf_text_add(&text, " --seed ");
-    sf_text_add_uint(&text, report->seed);
+    sf_text_add_uint(&text, options->has_seed ? options->seed : session->scenario->seed);
     if (options->crash.command != SF_SIM_COMMAND_NONE) {
         sf_text_add(&text, " --at ");
         sf_text_add_uint(&text, options->crash.command);
@@ -79,7 +81,25 @@ static void write_verdict(const struct sf_driver_session *session, const struct 
     }
     sf_text_add(&text, " --restart-after ");
     sf_text_add_duration(&text, options->crash.restart_after_ms);
+}
+
+static void write_verdict(const struct sf_driver_session *session, const struct request *request,
+                          const struct sf_driver_options *options, const struct sf_driver_report *report)
+{
+    char repro[REPRO_BYTES];
+    repro_of(session, options, repro);
     sf_driver_session_write(session, report, repro, request->is_json);
+}
+
+static int run_one(const struct sf_driver_session *session, const struct sf_driver_options *options,
+                   struct sf_driver_report *report)
+{
+    char repro[REPRO_BYTES];
+    repro_of(session, options, repro);
+    sf_driver_last_words_set(session->io->last_words, repro);
+    int status = (int)sf_driver_session_run(session, options, false, report);
+    sf_driver_last_words_set(session->io->last_words, NULL);
+    return status;
 }
 
 /* Some commands have no such stage: what leaves a process that ends is never answered. */
@@ -92,8 +112,7 @@ static int crash_once(const struct sf_driver_session *session, const struct requ
     options.crash.stage = stage;
     if (request->is_history) options.history = SF_DRIVER_HISTORY_PLAIN;
     sf_driver_report_init(&report, sf_alloc_libc());
-    (void)sf_driver_session_run(session, &options, false, &report);
-    int status = (int)report.verdict;
+    int status = run_one(session, &options, &report);
     tally->has_come = report.instance_count > 1;
     if (status != SF_DRIVER_HELD) tally->broken++;
     if (is_always_shown || (status != SF_DRIVER_HELD && tally->broken <= FAILURES_SHOWN_MAX)) {
@@ -152,7 +171,7 @@ static int run_undisturbed(const struct sf_driver_session *session, const struct
     options.on_command = keep_command;
     options.ctx = commands;
     sf_driver_report_init(&report, sf_alloc_libc());
-    int status = (int)sf_driver_session_run(session, &options, false, &report);
+    int status = run_one(session, &options, &report);
     if (status != SF_DRIVER_HELD)
         write_verdict(session, request, &options, &report);
     else if (report.instance_count > 1)

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "driver/last_words.h"
 #include "driver/session.h"
 
 #define FAILURES_SHOWN_MAX 10u /* of one file, with --seeds */
@@ -48,14 +49,27 @@ static void write_verdict(const struct sf_driver_session *session, const struct 
     sf_driver_session_write(session, report, repro, request->is_json);
 }
 
-static int run_once(const struct sf_driver_session *session, const struct request *request, uint64_t seed)
+static int run_one(const struct sf_driver_session *session, const struct request *request, uint64_t seed,
+                   struct sf_driver_report *report)
+{
+    char repro[1024];
+    struct sf_text text;
+    struct sf_driver_options options = request->options;
+    options.has_seed = true;
+    options.seed = seed;
+    sf_text_init(&text, repro, sizeof repro);
+    repro_of(request, session->path, seed, &text);
+    sf_driver_last_words_set(session->io->last_words, repro);
+    int status = (int)sf_driver_session_run(session, &options, request->is_doublechecked, report);
+    sf_driver_last_words_set(session->io->last_words, NULL);
+    return status;
+}
+
+static int run_once(const struct sf_driver_session *session, const struct request *request)
 {
     struct sf_driver_report report;
-    struct sf_driver_options options = request->options;
-    options.has_seed = request->has_seed;
-    options.seed = seed;
     sf_driver_report_init(&report, sf_alloc_libc());
-    int status = (int)sf_driver_session_run(session, &options, request->is_doublechecked, &report);
+    int status = run_one(session, request, request->has_seed ? request->seeds.first : session->scenario->seed, &report);
     write_verdict(session, request, &report);
     sf_driver_report_deinit(&report);
     return status;
@@ -70,11 +84,8 @@ static void run_seed(const struct sf_driver_session *session, const struct reque
                      struct tally *tally)
 {
     struct sf_driver_report report;
-    struct sf_driver_options options = request->options;
-    options.has_seed = true;
-    options.seed = seed;
     sf_driver_report_init(&report, sf_alloc_libc());
-    int status = (int)sf_driver_session_run(session, &options, request->is_doublechecked, &report);
+    int status = run_one(session, request, seed, &report);
     tally->worst = sf_driver_worse(tally->worst, status);
     if (status == SF_DRIVER_HELD) tally->held++;
     if (status != SF_DRIVER_HELD && tally->broken++ < FAILURES_SHOWN_MAX) {
@@ -114,7 +125,7 @@ static int run_file(const struct sf_driver_io *io, const struct request *request
         return SF_DRIVER_BAD_INPUT;
     }
     bool is_range = request->seeds.is_given && request->seeds.last > request->seeds.first;
-    int status = is_range ? run_range(&session, request) : run_once(&session, request, request->seeds.first);
+    int status = is_range ? run_range(&session, request) : run_once(&session, request);
     sf_driver_session_close(&session);
     return status;
 }

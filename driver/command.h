@@ -22,6 +22,7 @@ struct sf_driver_io {
     FILE *out;
     FILE *err;
     bool is_terminal; /* err is one: progress is shown there */
+    struct sf_driver_last_words *last_words; /* NULL: nobody wants them */
 };
 
 struct sf_driver_command {

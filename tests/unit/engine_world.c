@@ -156,6 +156,7 @@ void engine_world_stop(struct engine_world *w)
     engine_world_at(w, now);
     sf_engine_finish(w->engine);
     engine_world_at(w, now);
+    if (!w->has_ended) engine_world_at(w, now + 150); /* the shortest interval, before an aborted one is repeated */
     CHECK(w->has_ended);
     CHECK_EQ(w->end, SF_END_STOPPED);
     release(w);

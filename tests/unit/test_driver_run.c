@@ -369,7 +369,7 @@ static void sfsim(struct answer *answer, const char *word, ...)
         argc++;
     }
     va_end(more);
-    struct sf_driver_io io = {tmpfile(), tmpfile(), false};
+    struct sf_driver_io io = {tmpfile(), tmpfile(), false, NULL};
     assert_non_null(io.out);
     assert_non_null(io.err);
     answer->status = sf_driver_main(&io, argc, argv);

@@ -284,7 +284,8 @@ static void output_of_a_refused_application_is_not_asked_for(void **state)
     struct help help;
     load(&help, "scenario: x\n"
                 "app: {application: {id: a}, sources: {s: {topic: t, watermark: {strategy: none}}},\n"
-                "  streams: [{name: w, from: s, window: {tumbling: 1s}, aggregate: {n: count}}], sinks: [{from: w, topic: o}]}\n"
+                "  streams: [{name: w, from: s, window: {tumbling: 1s}, aggregate: {n: count}}],\n"
+                "  sinks: [{from: w, topic: o}]}\n"
                 "topics: {t: {partitions: 1}}\n"
                 "expect: {refused: [V1], output: {o: {exactly: []}}}\n");
     CHECK_STR(help.text.data, "");
@@ -312,12 +313,13 @@ static void a_lane_needs_its_step_where_there_are_several_sub_topologies(void **
     struct help help;
     load(&help, "scenario: x\n"
                 "app: {application: {id: a}, sources: {s: {topic: t, value: json}}, streams: [\n"
-                "  {name: k, from: s, key-by: $.k}, {name: w, from: k, window: {tumbling: 1s}, aggregate: {n: count}}]}\n"
+                "  {name: k, from: s, key-by: $.k},\n"
+                "  {name: w, from: k, window: {tumbling: 1s}, aggregate: {n: count}}]}\n"
                 "topics: {t: {partitions: 1}}\n"
                 "faults: [{when: lane(0).crossed(1), crash: {restart-after: 0s}}]\n");
     CHECK_STR(help.text.data,
-              "scenarios/f:5:17: error: `lane(0).crossed(1)` does not say of which sub-topology: there are several; name "
-              "one by a step in it, such as lane(k.0) [V8]\n");
+              "scenarios/f:6:17: error: `lane(0).crossed(1)` does not say of which sub-topology: there are several; "
+              "name one by a step in it, such as lane(k.0) [V8]\n");
     end(&help);
 }
 
