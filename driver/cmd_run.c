@@ -180,7 +180,7 @@ const struct sf_driver_command sf_driver_command_run = {
         "  --history           before the verdict, what happened, line by line in virtual time: records in and out,\n"
         "                      who holds the watermark, idle partitions, barriers, commits, faults\n"
         "  --history-all       the same with every step of the protocol\n"
-        "  --watermarks-at T   before the verdict, a table of all partitions as of T, such as +90s\n"
+        "  --watermarks-at T   before the verdict, the document of /watermarks as of T, such as +90s\n"
         "  --until T           go no further than T; what only the end shows is not judged\n"
         "  --doublecheck       run it twice; the two must agree to the last byte, else exit status 4 and the first\n"
         "                      step that differs\n"

@@ -186,8 +186,7 @@ static void take_down(struct sfi_run *run, struct sfi_process *process)
     if (process->end == SF_END_FAILED) {
         sfi_run_violate(run, "stopped", "the engine gave up", "it runs on", process->error.text);
     } else if (process->end == SF_END_STOPPED) {
-        run->is_stopped = run->is_stop_asked && sfi_process_owner(run) == NULL &&
-                          sfi_process_next_restart_us(run) == INT64_MAX;
+        run->is_stopped = run->is_stop_asked && sfi_process_owner(run) == NULL; /* who is still down stays down */
     } else if (sfi_process_owner(run) == NULL) {
         machine->restart_us = run->world.mono_us + SFI_SUPERVISOR_DELAY_MS * 1000;
         machine->start = SF_DRIVER_START_AFTER_END;

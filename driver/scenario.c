@@ -158,25 +158,33 @@ static void add_app_topics(struct sfi_scenario_load *l, const struct sf_yaml_nod
 
 /* ---- partitions that are named ---- */
 
-static bool is_partition(const struct sf_scenario *scenario, uint32_t topic, int64_t partition)
+/* When it is made, since the start; INT64_MAX: never. */
+static int64_t partition_since(const struct sf_scenario *scenario, uint32_t topic, int64_t partition)
 {
-    if (partition < (int64_t)scenario->topics[topic].partition_count) return true;
+    int64_t since = INT64_MAX;
+    if (partition < (int64_t)scenario->topics[topic].partition_count) return 0;
     for (uint32_t i = 0; i < scenario->fault_count; i++) {
         const struct sf_scenario_fault *fault = &scenario->faults[i];
-        if (fault->kind == SF_SCENARIO_ADDED && fault->topic == topic && fault->partition == partition) return true;
+        bool is_it = fault->kind == SF_SCENARIO_ADDED && fault->topic == topic && fault->partition >= partition;
+        if (is_it && fault->at_ms < since) since = fault->at_ms;
     }
-    return false;
+    return since;
 }
 
-static void check_partition(struct sfi_scenario_load *l, uint32_t topic, int64_t partition, struct sf_place place)
+static void check_partition(struct sfi_scenario_load *l, uint32_t topic, int64_t partition, int64_t at_ms,
+                            struct sf_place place)
 {
     const struct sf_scenario *scenario = l->scenario;
     char number[SF_TEXT_INT_BYTES], count[SF_TEXT_INT_BYTES];
-    if (topic >= scenario->topic_count || partition == SF_SCENARIO_ANY || is_partition(scenario, topic, partition))
-        return;
-    SFI_REFUSE(l, place, "there is no partition ", sf_text_of_int(number, partition), " of `",
-               scenario->topics[topic].name, "`: it has ",
-               sf_text_of_int(count, scenario->topics[topic].partition_count), ", and no fault adds it");
+    if (topic >= scenario->topic_count || partition == SF_SCENARIO_ANY) return;
+    int64_t since = partition_since(scenario, topic, partition);
+    if (since == INT64_MAX)
+        SFI_REFUSE(l, place, "there is no partition ", sf_text_of_int(number, partition), " of `",
+                   scenario->topics[topic].name, "`: it has ",
+                   sf_text_of_int(count, scenario->topics[topic].partition_count), ", and no fault adds it");
+    else if (at_ms < since)
+        SFI_REFUSE(l, place, "there is no partition ", sf_text_of_int(number, partition), " of `",
+                   scenario->topics[topic].name, "` yet: it is added later");
 }
 
 /* After all of them: every partition that is named is there from the start or `added`. */
@@ -184,15 +192,16 @@ static void check_partitions(struct sfi_scenario_load *l)
 {
     const struct sf_scenario *scenario = l->scenario;
     for (uint32_t i = 0; i < scenario->input_count; i++)
-        check_partition(l, scenario->inputs[i].topic, scenario->inputs[i].partition, scenario->inputs[i].place);
+        check_partition(l, scenario->inputs[i].topic, scenario->inputs[i].partition, scenario->inputs[i].at_ms,
+                        scenario->inputs[i].place);
     for (uint32_t i = 0; i < scenario->partition_count; i++)
         check_partition(l, scenario->partitions[i].topic, scenario->partitions[i].partition,
-                        scenario->partitions[i].place);
+                        scenario->partitions[i].at_ms, scenario->partitions[i].place);
     for (uint32_t i = 0; i < scenario->fault_count; i++) {
         const struct sf_scenario_fault *fault = &scenario->faults[i];
         bool has_partition = fault->kind == SF_SCENARIO_UNAVAILABLE || fault->kind == SF_SCENARIO_LAG_UNKNOWN ||
                              fault->kind == SF_SCENARIO_REVOKED || fault->kind == SF_SCENARIO_TRUNCATED;
-        if (has_partition) check_partition(l, fault->topic, fault->partition, fault->place);
+        if (has_partition) check_partition(l, fault->topic, fault->partition, fault->at_ms, fault->place);
         if (fault->kind == SF_SCENARIO_ADDED &&
             fault->partition < scenario->topics[fault->topic].partition_count)
             SFI_REFUSE(l, fault->place, "this partition is there from the start and cannot be added");

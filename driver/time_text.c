@@ -11,12 +11,18 @@ struct date {
     int day;
 };
 
-/* Days since 1970-01-01, >= 0, in the proleptic Gregorian calendar; years run from March so that leap days are last. */
+/* Towards minus infinity. */
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+/* Days since 1970-01-01 in the proleptic Gregorian calendar; years run from March so that leap days are last. */
 static struct date date_of(int64_t days)
 {
     int64_t shifted = days + 719468; /* from 0000-03-01 */
-    int64_t era = shifted / 146097;
-    int64_t day_of_era = shifted % 146097;
+    int64_t era = floor_div(shifted, 146097);
+    int64_t day_of_era = shifted - era * 146097;
     int64_t year = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
     int64_t day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
     int64_t month = (5 * day_of_year + 2) / 153;
@@ -26,9 +32,20 @@ static struct date date_of(int64_t days)
     return date;
 }
 
-void sf_driver_text_time(struct sf_text *text, int64_t ms)
+void sf_driver_text_iso(struct sf_text *text, int64_t ms)
 {
     char buffer[96];
+    struct date date = date_of(floor_div(ms, MS_PER_DAY));
+    int of_day = (int)((ms % MS_PER_DAY + MS_PER_DAY) % MS_PER_DAY);
+    const char *sign = date.year > 9999 ? "+" : date.year < 0 ? "-" : "";
+    (void)snprintf(buffer, sizeof buffer, "%s%04" PRId64 "-%02d-%02dT%02d:%02d:%02d.%03dZ", sign,
+                   date.year < 0 ? -date.year : date.year, date.month, date.day, of_day / 3600000, of_day / 60000 % 60,
+                   of_day / 1000 % 60, of_day % 1000);
+    sf_text_add(text, buffer);
+}
+
+void sf_driver_text_time(struct sf_text *text, int64_t ms)
+{
     if (ms == SF_TIME_UNSET) {
         sf_text_add(text, "unset");
     } else if (ms == SF_TIME_COMPLETE) {
@@ -37,11 +54,7 @@ void sf_driver_text_time(struct sf_text *text, int64_t ms)
         sf_text_add_int(text, ms);
         sf_text_add(text, "ms");
     } else {
-        struct date date = date_of(ms / MS_PER_DAY);
-        int of_day = (int)(ms % MS_PER_DAY);
-        (void)snprintf(buffer, sizeof buffer, "%04" PRId64 "-%02d-%02dT%02d:%02d:%02d.%03dZ", date.year, date.month,
-                       date.day, of_day / 3600000, of_day / 60000 % 60, of_day / 1000 % 60, of_day % 1000);
-        sf_text_add(text, buffer);
+        sf_driver_text_iso(text, ms);
     }
 }
 

@@ -16,6 +16,8 @@
 
 /* Any time; years beyond 9999 and before 1970 as milliseconds with `ms` behind. */
 void sf_driver_text_time(struct sf_text *text, int64_t ms);
+/* Any time in ISO 8601, with the sign that years of more than four digits have, `+292278994-08-17T07:12:55.807Z`. */
+void sf_driver_text_iso(struct sf_text *text, int64_t ms);
 /* Microseconds where there are any. */
 void sf_driver_text_elapsed(struct sf_text *text, int64_t us);
 

@@ -148,7 +148,7 @@ static const struct sf_schema barriers = {.type = SF_SCHEMA_LIST, .item = &momen
 
 /* ---- expectations ---- */
 
-static const struct sf_schema window_pair = {.type = SF_SCHEMA_LIST, .item = &moment, .min = 2, .max = 2};
+static const struct sf_schema window_pair = {.type = SF_SCHEMA_LIST, .item = &stamp_time, .min = 2, .max = 2};
 static const struct sf_schema_key row_keys[] = {
     {"key", &sfi_schema_any, 0, "left out: null"},
     {"window", &window_pair, 0, "start and end"},

@@ -63,6 +63,7 @@ static void move_tables(struct sf_ingest *ingest, const struct growth *growth)
     ingest->cut_partitions = sf_calloc(alloc, growth->count, sizeof *ingest->cut_partitions);
     sf_tracker_grow(&ingest->tracker, growth->count, growth->map);
     sf_wait_grow(&ingest->wait, growth->count, growth->map);
+    if (ingest->holder != SF_HEAP_OUT) ingest->holder = growth->map[ingest->holder];
     ingest->partition_count = growth->count;
 }
 

@@ -20,6 +20,7 @@ static void start(struct sf_ingest *ingest, const struct sf_step *step)
     sf_cadence_init(&ingest->cadence, settings, step->now);
     sf_tracker_run(&ingest->tracker, step->now, false);
     for (uint32_t i = 0; i < ingest->partition_count; i++) sfi_join(ingest, i);
+    ingest->holder = SF_HEAP_OUT;
     sfi_emit(ingest, step, SF_WATERMARK_POLL);
 }
 
@@ -121,6 +122,14 @@ static struct sf_mono_ts wake_at(struct sf_ingest *ingest)
     return at;
 }
 
+static void watch_holder(struct sf_ingest *ingest)
+{
+    uint32_t holder = sf_tracker_holder(&ingest->tracker);
+    if (holder == ingest->holder) return;
+    ingest->holder = holder;
+    ingest->holder_wall_ms = ingest->wall.ms;
+}
+
 /* Polling, dispatch, tick: what stands still between STOP and RESET, and once the end is near. */
 static uint32_t work(struct sf_ingest *ingest, const struct sf_step *step, uint32_t budget)
 {
@@ -144,6 +153,7 @@ static uint32_t work(struct sf_ingest *ingest, const struct sf_step *step, uint3
     if (!is_poll_cut) tick(ingest, step); /* nobody is idle whose record may be next in it (I7) */
     note_long_wait(ingest, step, was_waiting);
     sfi_barrier(ingest, step);
+    watch_holder(ingest);
     return used;
 }
 

@@ -101,6 +101,7 @@ struct sf_watermark_view {
     uint32_t partition_count;
     uint32_t holder;         /* index of the partition that is the minimum; UINT32_MAX: none counts */
     enum sf_hold_why why;
+    int64_t holder_since_ms; /* wall clock; SF_TIME_UNSET without a holder */
     uint32_t previewing_count; /* partitions that count with a preview (M3) */
     uint64_t long_waits;       /* waits of D5 that took more than a minute */
 };

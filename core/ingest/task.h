@@ -158,6 +158,8 @@ struct sf_ingest {
     enum sfi_stall stall;       /* how the last dispatch ended */
     struct sf_mono_ts wait_since; /* while stall is WAIT */
     bool is_wait_noted;
+    uint32_t holder;            /* whose contribution is the least (M1); SF_HEAP_OUT: nobody's */
+    int64_t holder_wall_ms;     /* since then */
     uint64_t long_waits;        /* D5 */
     bool must_poll;             /* poll until nothing is left before idleness is judged (I7) */
     bool is_drained;            /* the last poll found nothing more */

@@ -3,16 +3,17 @@
 
 void sf_ingest_view(const struct sf_ingest *ingest, struct sf_wall_ts wall, struct sf_watermark_view *view_out)
 {
-    (void)wall;
     *view_out = (struct sf_watermark_view){.global = ingest->watermark,
                                            .partition_count = ingest->partition_count,
                                            .holder = UINT32_MAX,
                                            .why = SF_HOLD_NONE,
+                                           .holder_since_ms = SF_TIME_UNSET,
                                            .previewing_count = ingest->tracker.previewing_count,
                                            .long_waits = ingest->long_waits};
     uint32_t holder = sf_tracker_holder(&ingest->tracker);
     if (!ingest->is_tracking || holder == SF_HEAP_OUT) return;
     view_out->holder = holder;
+    view_out->holder_since_ms = holder == ingest->holder ? ingest->holder_wall_ms : wall.ms;
     bool is_unset = sf_tracker_contribution(&ingest->tracker, holder) == SF_TIME_UNSET;
     view_out->why = is_unset ? SF_HOLD_UNSET : SF_HOLD_SLOWEST;
 }

@@ -67,6 +67,14 @@ static void sequence_and_uniform_stay_in_their_range(void **state)
 
 /* ---------------------------------------------------------------- texts */
 
+static const char *iso_of(char buffer[SF_DRIVER_TIME_BYTES], int64_t ms)
+{
+    struct sf_text text;
+    sf_text_init(&text, buffer, SF_DRIVER_TIME_BYTES);
+    sf_driver_text_iso(&text, ms);
+    return buffer;
+}
+
 static void times_are_iso_and_sentinels_words(void **state)
 {
     (void)state;
@@ -78,6 +86,10 @@ static void times_are_iso_and_sentinels_words(void **state)
     CHECK_STR(sf_driver_time_of(text, -1), "-1ms");
     CHECK_STR(sf_driver_time_of(text, SF_TIME_UNSET), "unset");
     CHECK_STR(sf_driver_time_of(text, SF_TIME_COMPLETE), "complete");
+    CHECK_STR(iso_of(text, SF_TIME_COMPLETE), "+292278994-08-17T07:12:55.807Z"); /* M1 */
+    CHECK_STR(iso_of(text, INT64_MIN + 1), "-292275055-05-16T16:47:04.193Z");
+    CHECK_STR(iso_of(text, -29995), "1969-12-31T23:59:30.005Z");
+    CHECK_STR(iso_of(text, 0), "1970-01-01T00:00:00.000Z");
     CHECK_STR(sf_driver_elapsed_of(text, 12250000), "+12.250s");
     CHECK_STR(sf_driver_elapsed_of(text, 12250001), "+12.250001s");
 }

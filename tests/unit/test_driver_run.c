@@ -62,6 +62,30 @@ static const char quiet_history[] =
     "+3.000s      persist   local store written through epoch 5\n"
     "+3.000s      engine    the engine has stopped\n";
 
+/* M1, when partition 1 has not delivered and holds the watermark, and when it is idle. */
+static const char quiet_before_document[] =
+    "{\"globalMs\":null,\"globalIso\":null,\"watermarkAgeMs\":null,\n"
+    " \"alignmentGroupMins\":{},\"alignmentBinding\":null,\n"
+    " \"holding\":{\"partition\":\"in:1\",\"sinceMs\":86400000,\"why\":\"unset\"},\n"
+    " \"partitions\":{\n"
+    "  \"in:0\":{\"watermarkMs\":86400130,\"watermarkIso\":\"1970-01-02T00:00:00.130Z\",\"idle\":false,"
+    "\"lastEventTimeMs\":86400900,\"lastEventTimeIso\":\"1970-01-02T00:00:00.900Z\",\"alignmentGroup\":null,"
+    "\"alignmentHeld\":false,\"driftFromGroupMinMs\":0,\"idlenessTimeoutMs\":1000},\n"
+    "  \"in:1\":{\"watermarkMs\":null,\"watermarkIso\":null,\"idle\":false,\"lastEventTimeMs\":null,"
+    "\"lastEventTimeIso\":null,\"alignmentGroup\":null,\"alignmentHeld\":false,\"driftFromGroupMinMs\":0,"
+    "\"idlenessTimeoutMs\":1000}}}\n";
+static const char quiet_behind_document[] =
+    "{\"globalMs\":86400130,\"globalIso\":\"1970-01-02T00:00:00.130Z\",\"watermarkAgeMs\":1370,\n"
+    " \"alignmentGroupMins\":{},\"alignmentBinding\":null,\n"
+    " \"holding\":{\"partition\":\"in:0\",\"sinceMs\":86401001,\"why\":\"slowest\"},\n"
+    " \"partitions\":{\n"
+    "  \"in:0\":{\"watermarkMs\":86400130,\"watermarkIso\":\"1970-01-02T00:00:00.130Z\",\"idle\":false,"
+    "\"lastEventTimeMs\":86400900,\"lastEventTimeIso\":\"1970-01-02T00:00:00.900Z\",\"alignmentGroup\":null,"
+    "\"alignmentHeld\":false,\"driftFromGroupMinMs\":0,\"idlenessTimeoutMs\":1000},\n"
+    "  \"in:1\":{\"watermarkMs\":null,\"watermarkIso\":null,\"idle\":true,\"lastEventTimeMs\":null,"
+    "\"lastEventTimeIso\":null,\"alignmentGroup\":null,\"alignmentHeld\":false,\"driftFromGroupMinMs\":0,"
+    "\"idlenessTimeoutMs\":1000}}}\n";
+
 /* Killed between asking for a commit and its being sent (S2): epoch 2 runs again, and its window is emitted once. */
 static const char crash_yaml[] =
     "scenario: crash\n"
@@ -214,6 +238,23 @@ static void a_quiet_partition_holds_the_watermark_until_its_timeout_i1(void **st
 {
     (void)state;
     check_history(quiet_yaml, quiet_history);
+}
+
+static void check_document(int64_t at_ms, const char *expected)
+{
+    struct sf_driver_report report;
+    struct sf_driver_options options = sf_driver_options_default();
+    options.watermarks_at_us = at_ms * 1000;
+    run_yaml(quiet_yaml, options, &report);
+    check_lines(report.history.data, expected);
+    sf_driver_report_deinit(&report);
+}
+
+static void the_watermarks_of_an_instant_are_the_document_of_m1(void **state)
+{
+    (void)state;
+    check_document(1000, quiet_before_document);
+    check_document(1500, quiet_behind_document);
 }
 
 static void an_epoch_whose_commit_died_with_the_process_runs_again_s2(void **state)
@@ -512,6 +553,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_quiet_partition_holds_the_watermark_until_its_timeout_i1),
+        cmocka_unit_test(the_watermarks_of_an_instant_are_the_document_of_m1),
         cmocka_unit_test(an_epoch_whose_commit_died_with_the_process_runs_again_s2),
         cmocka_unit_test(a_record_is_dropped_only_below_the_floor_f2),
         cmocka_unit_test(a_fault_that_never_comes_fails_the_run),

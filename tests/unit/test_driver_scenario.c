@@ -377,6 +377,9 @@ static void mistakes_are_named_at_their_place(void **state)
         {"faults: [{when: \"frontier(1).emitted\", crash: {restart-after: 1s}}]\n",
          "4:17: error: `frontier(1).emitted` is not yet supported [later]\n"},
         {"faults: [{from: +1s, until: +1s, ingest: stopped}]\n", "4:29: error: `until` must lie behind `from` [V8]\n"},
+        {"faults: [{at: +2s, partition: {t/3: added}}]\n"
+         "input: [{at: +1s, to: t/2}, {at: +2s, to: t/3}]\n",
+         "5:9: error: there is no partition 2 of `t` yet: it is added later [V8]\n"},
         {"faults: [{at: +1s, partition: {t/1: added}}]\n",
          "4:32: error: this partition is there from the start and cannot be added [V8]\n"},
         {"faults: [{at: +1s, partition: {t/5: revoked}}]\n",
