@@ -153,6 +153,19 @@ void sfi_topics_take_limits(struct sf_engine *engine)
     }
 }
 
+/* How wide to make one: a frontier's is as wide as its store's changelog, which the source may have outgrown (K2). */
+static int32_t partitions_to_make(struct sf_engine *engine, uint32_t topic)
+{
+    for (uint32_t i = 0; i < engine->targets.count; i++) {
+        const struct sf_target *target = &engine->targets.items[i];
+        if (target->topic != topic || target->kind != SF_TARGET_FRONTIER) continue;
+        return topic_at(engine, engine->targets.items[engine->targets.changelog_of_step[target->index]].topic)
+            ->partition_count;
+    }
+    return partitions_wanted(engine, topic);
+}
+
+/* In the order of targets: a changelog comes before its frontier. */
 void sfi_topics_create(struct sf_engine *engine, const struct sf_step *step)
 {
     static const struct sf_topic_setting settings[] = {{"cleanup.policy", "compact"},
@@ -167,7 +180,7 @@ void sfi_topics_create(struct sf_engine *engine, const struct sf_step *step)
             continue;
         }
         struct sf_topic_spec spec = {.topic = topic->topic,
-                                     .partition_count = partitions_wanted(engine, topic->topic),
+                                     .partition_count = partitions_to_make(engine, topic->topic),
                                      .replication = engine->config.is_internal_replicated ? -1 : 1,
                                      .settings = settings,
                                      .setting_count = sizeof settings / sizeof settings[0]};

@@ -2,16 +2,20 @@
 #include "tests/check.h"
 #include "tests/unit/engine_world.h"
 
-static const char app[] = "application: {id: counts}\n"
-                          "sources:\n"
-                          "  in: {topic: in, key: string, value: json, start: latest, watermark: {strategy: "
-                          "bounded-out-of-orderness, max-out-of-orderness: 0ms, idleness: 1s}}\n"
-                          "stoatflow: {instance: one}\n"
-                          "streams:\n"
-                          "  - {name: counts, from: in, window: {tumbling: 10ms}, aggregate: {n: count}, emit: "
-                          "on-window-close, store: {name: counts, kind: persistent}}\n"
-                          "sinks:\n"
-                          "  - {from: counts, topic: out, value: json}\n";
+#define APP(emit) \
+    "application: {id: counts}\n" \
+    "sources:\n" \
+    "  in: {topic: in, key: string, value: json, start: latest, watermark: {strategy: bounded-out-of-orderness, " \
+    "max-out-of-orderness: 0ms, idleness: 1s}}\n" \
+    "stoatflow: {instance: one}\n" \
+    "streams:\n" \
+    "  - {name: counts, from: in, window: {tumbling: 10ms}, aggregate: {n: count}, emit: " emit \
+    ", store: {name: counts, kind: persistent}}\n" \
+    "sinks:\n" \
+    "  - {from: counts, topic: out, value: json}\n"
+
+static const char app[] = APP("on-window-close");
+static const char updates_app[] = APP("on-window-update");
 
 static void add_partitions(struct engine_world *w, int32_t count)
 {
@@ -136,6 +140,29 @@ static void where_latest_begins_outlives_an_abort_and_a_restart_s8(void **state)
     engine_world_deinit(&w);
 }
 
+/* The source outgrows its changelog, which stays as it was made; the frontier that a later version needs follows it. */
+static void a_frontier_is_made_as_wide_as_its_stores_changelog_k2_k13(void **state)
+{
+    (void)state;
+    struct engine_world w;
+    engine_world_init(&w, updates_app, 1, 2, 0);
+    engine_world_append(&w, 0, "a", 100, "1");
+    engine_world_at(&w, 2);
+    engine_world_barrier(&w);
+    engine_world_stop(&w);
+    add_partitions(&w, 3);
+    engine_world_load(&w, app);
+    engine_world_start(&w);
+    engine_world_at(&w, 100);
+    CHECK_EQ(sf_engine_phase(w.engine), SF_PHASE_RUNNING);
+    uint32_t changelog = sf_sim_kafka_topic(w.broker, "counts-counts-changelog");
+    uint32_t frontier = sf_sim_kafka_topic(w.broker, "counts-counts-emitfrontier-changelog");
+    CHECK_EQ(sf_sim_kafka_partition_count(w.broker, changelog), 1);
+    CHECK_EQ(sf_sim_kafka_partition_count(w.broker, frontier), 1);
+    CHECK_EQ(partition_count(&w), 3);
+    engine_world_deinit(&w);
+}
+
 /* More than one word of the bits of those that moved; an abort rewinds them, a commit keeps them. */
 static void found_partitions_abort_and_commit_like_others_b12(void **state)
 {
@@ -214,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_restart_goes_on_with_it_where_it_was_s8),
         cmocka_unit_test(one_that_was_found_just_before_a_crash_is_read_from_its_start_s8),
         cmocka_unit_test(where_latest_begins_outlives_an_abort_and_a_restart_s8),
+        cmocka_unit_test(a_frontier_is_made_as_wide_as_its_stores_changelog_k2_k13),
         cmocka_unit_test(found_partitions_abort_and_commit_like_others_b12),
         cmocka_unit_test(a_standby_goes_on_where_its_predecessor_was_in_a_found_partition_s1),
     };
