@@ -33,7 +33,7 @@ enum sf_note_level { SF_NOTE_POINT, SF_NOTE_DEBUG, SF_NOTE_INFO, SF_NOTE_WARNING
     X(SF_NOTE_STORE_WRITTEN, SF_NOTE_POINT, "store.batch-written(n)", "local store written through epoch {0}")      \
     X(SF_NOTE_RESTORED, SF_NOTE_POINT, "changelog.restored", "state restored: {0} rows")                            \
     X(SF_NOTE_OWNER, SF_NOTE_INFO, "owner", "owner of the application")                                             \
-    X(SF_NOTE_STANDBY, SF_NOTE_INFO, "standby", "waiting: another instance owns the application")                   \
+    X(SF_NOTE_STANDBY, SF_NOTE_INFO, "standby", "waiting: another instance, or one just gone, is the owner")        \
     X(SF_NOTE_STARTED, SF_NOTE_INFO, "started", "running from epoch {0}, watermark {t1}")                           \
     X(SF_NOTE_FELL_BACK, SF_NOTE_WARNING, "fell-back", "fell back to epoch {0}; goes on with {1}")                  \
     X(SF_NOTE_IN_DOUBT, SF_NOTE_WARNING, "in-doubt", "commit of epoch {0} is in doubt; looking for its stamp")      \

@@ -27,6 +27,11 @@ static const struct sf_kafka_setting *blamed(const struct sf_topology *topology,
     return NULL;
 }
 
+static void on_answered(void *ctx)
+{
+    sf_prod_kafka_news_answered(ctx);
+}
+
 /* Returns the setting that is to blame, NULL where the library names none. */
 static const struct sf_kafka_setting *add_finding(struct sf_prod_app_file *file, struct sf_error *error)
 {
@@ -109,6 +114,7 @@ bool sf_prod_client_new(struct sf_prod_app_file *file, const char *broker, struc
     struct sf_prod_kafka_config config = {.setting_count = count,
                                           .client_id = topology->application_id,
                                           .log = news != NULL ? sf_prod_kafka_news_take : NULL,
+                                          .answered = news != NULL ? on_answered : NULL,
                                           .log_ctx = news};
     bool is_good = try_settings(file, &config, settings, kafka_out);
     sf_cfree(file->alloc, settings, capacity, sizeof *settings);

@@ -332,6 +332,7 @@ enum sf_status sf_prod_kafka_new(const struct sf_prod_kafka_config *config, stru
     kafka->client_id = sfi_kafka_strdup(config->client_id != NULL ? config->client_id : "sf");
     kafka->watch_interval_ms = config->watch_interval_ms > 0 ? config->watch_interval_ms : 5000;
     kafka->log = config->log;
+    kafka->answered = config->answered;
     kafka->log_ctx = config->log_ctx;
     kafka->setting_count = config->setting_count;
     kafka->settings = sfi_kafka_alloc(config->setting_count * sizeof *kafka->settings);

@@ -50,6 +50,8 @@ struct sf_prod_kafka_config {
     int64_t watch_interval_ms; /* how often partition counts and leaders are looked at; 0: 5000 */
     /* Lines of the library, without a newline; level as in syslog (3 error … 7 debug). NULL: dropped. */
     void (*log)(void *ctx, int level, const char *text);
+    /* The group's coordinator has answered a member, owner or not. From the task that polls it. NULL: nobody cares. */
+    void (*answered)(void *ctx);
     void *log_ctx;
 };
 

@@ -92,6 +92,7 @@ struct sf_prod_kafka {
     char *client_id;
     int64_t watch_interval_ms;
     void (*log)(void *ctx, int level, const char *text);
+    void (*answered)(void *ctx); /* of log_ctx, too */
     void *log_ctx;
     char **names; /* by topic number */
     uint32_t name_count, name_cap;

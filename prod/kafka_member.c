@@ -130,6 +130,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic
     if (member->is_closing) {
         assign(rk, is_assign, list);
     } else if (is_assign) {
+        if (member->kafka->answered != NULL) member->kafka->answered(member->kafka->log_ctx);
         member_granted(member, list);
     } else if (rd_kafka_assignment_lost(rk)) {
         assign(rk, false, list);

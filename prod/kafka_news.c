@@ -24,6 +24,12 @@ static bool is_about_other_clients(const char *text)
     return strstr(text, " property and will be ignored by this ") != NULL;
 }
 
+/* What comes of it is an event, and what we make of that a line of its own: `restart`, or a session that opens. */
+static bool is_told_by_us(const char *text)
+{
+    return strstr(text, "SESSTMOUT: ") != NULL || strstr(text, "GETPID: ") != NULL;
+}
+
 static bool is_about_connections(const char *text)
 {
     return strstr(text, "FAIL") != NULL || strstr(text, "brokers are down") != NULL;
@@ -65,7 +71,8 @@ void sf_prod_kafka_news_take(void *ctx, int level, const char *text)
         take_settings(news, level, settings);
         return;
     }
-    if (strstr(text, "SESSTMOUT") != NULL) atomic_store(&news->is_session_silent, true);
+    if (strstr(text, "SESSTMOUT: ") != NULL) atomic_store(&news->is_session_silent, true);
+    if (is_told_by_us(text)) level = 7;
     if (level > 4 || !is_about_connections(text)) {
         sf_prod_log_say(news->log, level_of(level), "kafka", text, NULL, 0);
         return;

@@ -28,6 +28,7 @@ static bool on_fault(struct sf_flow *flow, struct sf_flow_step *step, const stru
     }
     struct sf_text text;
     flow->has_failed = true;
+    flow->failure.status = SF_E_CORRUPT;
     flow->failure.tp = record->tp;
     flow->failure.offset = record->offset;
     sf_text_init(&text, flow->failure.text, sizeof flow->failure.text);
@@ -80,7 +81,7 @@ static void copy_wire(struct sf_wire *wire, const struct sf_flow_record *record)
 
 /* M5. False: policy `fail`. `what` says why the record cannot be written. */
 static bool on_production_fault(struct sf_flow *flow, uint32_t sink, const struct sf_flow_record *record,
-                                const struct sf_text *what)
+                                enum sf_status status, const struct sf_text *what)
 {
     const struct sf_sink_spec *spec = &flow->config.plan->topology->sinks[sink];
     if (spec->on_production_error == SF_ERROR_CONTINUE) {
@@ -89,6 +90,7 @@ static bool on_production_fault(struct sf_flow *flow, uint32_t sink, const struc
     }
     struct sf_text text;
     flow->has_failed = true;
+    flow->failure.status = status;
     flow->failure.tp = record->tp;
     flow->failure.offset = record->offset;
     sf_text_init(&text, flow->failure.text, sizeof flow->failure.text);
@@ -133,7 +135,7 @@ static bool on_too_large(struct sf_flow *flow, uint32_t sink, const struct sf_fl
     sf_text_add_uint(&what, (uint64_t)record->key.len + record->value.len + record->headers.len);
     sf_text_add(&what, " bytes, its max.message.bytes allows ");
     sf_text_add_uint(&what, flow->config.targets->items[sink].record_bytes_max);
-    return on_production_fault(flow, sink, record, &what);
+    return on_production_fault(flow, sink, record, SF_E_TOO_LARGE, &what);
 }
 
 static bool put_out(struct sf_flow *flow, uint32_t sink, const struct sf_flow_record *record)
@@ -184,7 +186,7 @@ static bool put_sink(struct sf_flow *flow, uint32_t sink, const struct sf_flow_r
     sf_text_init(&what, line, sizeof line);
     sf_text_add(&what, "the value cannot be written as its `value:` says: ");
     sf_text_add(&what, fault.text);
-    return on_production_fault(flow, sink, record, &what);
+    return on_production_fault(flow, sink, record, SF_E_CORRUPT, &what);
 }
 
 static void put_hop(struct sf_flow *flow, uint32_t step, const struct sf_flow_record *record)

@@ -60,7 +60,7 @@ static void fail(struct sf_lane *lane)
     lane->has_failed = true;
     tell_engine(lane, (struct sf_msg){.kind = SF_MSG_FAULT,
                                       .epoch = lane->epoch,
-                                      .value = SF_E_CORRUPT,
+                                      .value = lane->flow.failure.status,
                                       .value2 = SF_TROUBLE_RECORD,
                                       .ptr = &lane->flow.failure});
 }

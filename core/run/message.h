@@ -219,6 +219,7 @@ enum sf_trouble {
 
 /* Where and why a record stopped the engine. Owned by the task that found it. */
 struct sf_failure {
+    enum sf_status status; /* a lane's; ingest's goes with the message */
     struct sf_tp tp;  /* topic UINT32_MAX: not of a polled record */
     int64_t offset;
     char text[SF_FAILURE_TEXT_BYTES];

@@ -155,19 +155,33 @@ class Rounds:
         time.sleep(this.down)
         self.world.broker.call("start")
 
-    def broker_minute(self, _):
-        """One process waits for it, and says so once."""
-        patient = self.current()
-        patient.wait_running(PROGRESS_S)
-        before = {event: patient.times_said(event) for event in ("broker-away", "broker-back")}
+    def minute_without_broker(self, patients):
+        """Each of them waits for it, and says so once."""
+        before = {patient: (patient.times_said("broker-away"), patient.times_said("broker-back"))
+                  for patient in patients}
         self.world.broker.call("stop")
         time.sleep(60)
         self.world.broker.call("start")
-        w.wait_until(lambda: patient.times_said("broker-back") > before["broker-back"] or not patient.is_alive(),
-                     PROGRESS_S, f"instance {patient.number} hears the broker again")
+        for patient, (away, back) in before.items():
+            w.wait_until(lambda p=patient, b=back: p.times_said("broker-back") > b or not p.is_alive(),
+                         PROGRESS_S, f"instance {patient.number} hears the broker again")
+            if not patient.is_alive() or patient.times_said("broker-away") != away + 1:
+                raise w.Failure(f"instance {patient.number} does not wait for the broker, or does not say so once")
+
+    def broker_minute(self, _):
+        patient = self.current()
         patient.wait_running(PROGRESS_S)
-        if not patient.is_alive() or patient.times_said("broker-away") != before["broker-away"] + 1:
-            raise w.Failure(f"instance {patient.number} does not wait for the broker, or does not say so once")
+        self.minute_without_broker([patient])
+        patient.wait_running(PROGRESS_S)
+
+    def two_broker_minute(self, this):
+        """Which of them goes on is open."""
+        patients = self.standby(this)
+        self.minute_without_broker(patients)
+        w.wait_until(lambda: any(patient.is_running() for patient in patients), PROGRESS_S,
+                     "one of two instances goes on")
+        for patient in [patient for patient in patients if not patient.is_running()]:
+            self.world.stop(patient)
 
     def broker_freeze(self, this):
         self.world.broker.signal(signal.SIGSTOP)

@@ -90,6 +90,10 @@ static void a_broker_that_is_away_is_told_once_and_once_when_it_is_back(void **s
     sf_prod_kafka_news_take(&news, 3, "FAIL: refused");
     sf_prod_kafka_news_take(&news, 3, "FAIL: refused again");
     sf_prod_kafka_news_take(&news, 4, "x is a producer property and will be ignored by this consumer instance");
+    sf_prod_kafka_news_take(&news, 4, "a#owner: SESSTMOUT: [thrd:main]: Consumer group session timed out");
+    CHECK(sf_prod_kafka_news_take_silence(&news)); /* `restart` says so */
+    CHECK(!sf_prod_kafka_news_take_silence(&news));
+    sf_prod_kafka_news_take(&news, 4, "a#producer: GETPID: [thrd:main]: Coordinator load in progress: retrying");
     sf_prod_kafka_news_answered(&news);
     sf_prod_kafka_news_answered(&news);
     sf_prod_kafka_news_take(&news, 3, "ERROR: 1/1 brokers are down");

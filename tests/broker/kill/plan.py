@@ -1,8 +1,9 @@
 """What a campaign does, drawn from its seed: the application's settings once, then round by round a fault and how it is
 timed. A round's draws hang on (seed, round) alone, so that round 17 of seed 5 is the same whatever N is."""
+import os
 import random
 
-SESSION_S = 2.5
+SESSION_S = float(os.environ.get("SF_KILL_SESSION_S", "2.5"))  # the default of sfprod is 10
 
 # Faults with their weights. Those with "broker" in the name need a broker that is ours to kill.
 FAULTS = {
@@ -22,6 +23,7 @@ FAULTS = {
     "broker-away": 1,  # stopped for some seconds
     "broker-freeze": 2,  # SIGSTOP: for less or more than the session
     "broker-and-kill": 2,  # both die
+    "two-broker-minute": 0,  # the same for two instances: both wait for it, and one goes on; only if asked for
     "broker-minute": 0,  # stopped for a minute: waited for, at the cost of an aborted epoch at most; only if asked for
 }
 
