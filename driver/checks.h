@@ -81,11 +81,12 @@ enum sf_driver_ending {
 
 /* What the outside world did: faults and other events of the scenario, at the moment they take effect. */
 enum sf_driver_event_kind {
-    SF_DRIVER_EVENT_STOP,           /* graceful stop asked for */
+    SF_DRIVER_EVENT_STOP,           /* graceful stop asked for, of one instance or of all */
     SF_DRIVER_EVENT_BARRIER,        /* a listed barrier is asked for */
     SF_DRIVER_EVENT_CRASH,
     SF_DRIVER_EVENT_STORE_LOST,     /* the machine's disk is a new, empty one */
     SF_DRIVER_EVENT_STANDBY,        /* the group is made to change its owner */
+    SF_DRIVER_EVENT_HAND_OVER,      /* the group asks its owner to give way */
     SF_DRIVER_EVENT_METADATA_LOST,  /* the group's committed offsets have no metadata any more */
     SF_DRIVER_EVENT_FROZEN,         /* the process hears and sends nothing until THAWED */
     SF_DRIVER_EVENT_THAWED,
@@ -94,8 +95,11 @@ enum sf_driver_event_kind {
     SF_DRIVER_EVENT_LAG_UNKNOWN,    /* tp: fetches fail */
     SF_DRIVER_EVENT_AVAILABLE,      /* tp: can be read again */
     SF_DRIVER_EVENT_ADDED,          /* tp: a new partition */
-    SF_DRIVER_EVENT_TRUNCATED,      /* tp: its log starts at its stable end */
-    SF_DRIVER_EVENT_REVOKED,        /* tp */
+    SF_DRIVER_EVENT_TRUNCATED,      /* tp: its log starts at offset `value` */
+    SF_DRIVER_EVENT_REVOKED,        /* tp: the application shall give it up */
+    SF_DRIVER_EVENT_ASSIGNED,       /* tp: it has it again */
+    SF_DRIVER_EVENT_PAUSED,         /* the host lets nothing be dispatched until RESUMED (M2) */
+    SF_DRIVER_EVENT_RESUMED,
     SF_DRIVER_EVENT_HELD,           /* task `name` does not step until value us (mono) */
     SF_DRIVER_EVENT_BROKER          /* a fault on the answers to a producer was planted */
 };

@@ -12,10 +12,16 @@
 static const char *const stage_words[STAGE_COUNT] = {
     [SF_SIM_CRASH_GIVEN] = "given", [SF_SIM_CRASH_SENT] = "sent", [SF_SIM_CRASH_APPLIED] = "applied"};
 
-/* The commands of an undisturbed run, by number - 1. */
+/* The commands of an undisturbed run, in the order in which they were given. */
+struct command {
+    uint64_t number;
+    uint32_t process;
+    uint8_t kind;
+};
+
 struct commands {
     struct sf_alloc alloc;
-    uint8_t *kinds;
+    struct command *items;
     uint64_t count;
     uint64_t capacity;
     bool is_cut; /* more than COMMANDS_MAX */
@@ -37,19 +43,22 @@ struct tally {
     int worst;
 };
 
-static void keep_command(void *ctx, uint64_t number, enum sf_sim_command_kind kind)
+static void keep_command(void *ctx, uint32_t process, uint64_t number, enum sf_sim_command_kind kind)
 {
     struct commands *commands = ctx;
-    if (number > COMMANDS_MAX) {
+    if (commands->count == COMMANDS_MAX) {
         commands->is_cut = true;
         return;
     }
     if (commands->count == commands->capacity) {
         uint64_t capacity = commands->capacity == 0 ? 256 : commands->capacity * 2;
-        commands->kinds = sf_regrow(commands->alloc, commands->kinds, commands->capacity, commands->count, capacity);
+        size_t item = sizeof *commands->items;
+        commands->items = sf_regrow(commands->alloc, commands->items, commands->capacity * item,
+                                    commands->count * item, capacity * item);
         commands->capacity = capacity;
     }
-    commands->kinds[commands->count++] = (uint8_t)kind;
+    commands->items[commands->count++] =
+        (struct command){.number = number, .process = process, .kind = (uint8_t)kind};
 }
 
 /* ---------------------------------------------------------------- one crash */
@@ -75,6 +84,10 @@ static void repro_of(const struct sf_driver_session *session, const struct sf_dr
     sf_text_add_uint(&text, options->has_seed ? options->seed : session->scenario->seed);
     if (options->crash.command != SF_SIM_COMMAND_NONE) {
         sf_text_add(&text, " --at ");
+        if (options->crash.process > 1) {
+            sf_text_add_uint(&text, options->crash.process);
+            sf_text_add(&text, "/");
+        }
         sf_text_add_uint(&text, options->crash.command);
         sf_text_add(&text, ":");
         sf_text_add(&text, stage_words[options->crash.stage]);
@@ -103,17 +116,19 @@ static int run_one(const struct sf_driver_session *session, const struct sf_driv
 }
 
 /* Some commands have no such stage: what leaves a process that ends is never answered. */
-static int crash_once(const struct sf_driver_session *session, const struct request *request, uint64_t command,
-                      enum sf_sim_crash_stage stage, bool is_always_shown, struct tally *tally)
+static int crash_once(const struct sf_driver_session *session, const struct request *request,
+                      const struct command *command, enum sf_sim_crash_stage stage, bool is_always_shown,
+                      struct tally *tally)
 {
     struct sf_driver_options options = options_of(request);
     struct sf_driver_report report;
-    options.crash.command = command;
+    options.crash.process = command->process;
+    options.crash.command = command->number;
     options.crash.stage = stage;
     if (request->is_history) options.history = SF_DRIVER_HISTORY_PLAIN;
     sf_driver_report_init(&report, sf_alloc_libc());
     int status = run_one(session, &options, &report);
-    tally->has_come = report.instance_count > 1;
+    tally->has_come = report.has_crashed;
     if (status != SF_DRIVER_HELD) tally->broken++;
     if (is_always_shown || (status != SF_DRIVER_HELD && tally->broken <= FAILURES_SHOWN_MAX)) {
         sf_driver_progress_end(session->io);
@@ -132,13 +147,14 @@ static void crash_everywhere(const struct sf_driver_session *session, const stru
     for (uint64_t i = 0; i < commands->count; i++) {
         for (uint32_t stage = 0; stage < STAGE_COUNT; stage++) {
             sf_driver_progress(session->io, "crash", tally->done, total);
-            int status = crash_once(session, request, i + 1, (enum sf_sim_crash_stage)stage, false, tally);
+            const struct command *command = &commands->items[i];
+            int status = crash_once(session, request, command, (enum sf_sim_crash_stage)stage, false, tally);
             tally->worst = sf_driver_worse(tally->worst, status);
             tally->done++;
             if (tally->has_come)
-                tally->runs[commands->kinds[i]][stage]++;
+                tally->runs[command->kind][stage]++;
             else
-                tally->missed[commands->kinds[i]]++;
+                tally->missed[command->kind]++;
         }
     }
     sf_driver_progress_end(session->io);
@@ -174,11 +190,6 @@ static int run_undisturbed(const struct sf_driver_session *session, const struct
     int status = run_one(session, &options, &report);
     if (status != SF_DRIVER_HELD)
         write_verdict(session, request, &options, &report);
-    else if (report.instance_count > 1)
-        (void)fprintf(session->io->err,
-                      "sfsim crashes: %s has %u processes of its own; crashes are tried at the first one's %" PRIu64
-                      " commands alone\n",
-                      session->path, report.instance_count, commands->count);
     sf_driver_report_deinit(&report);
     return status;
 }
@@ -195,37 +206,47 @@ static int crash_all(const struct sf_driver_session *session, const struct reque
         write_tally(session, request, &tally);
         status = tally.worst;
     }
-    sf_free(commands.alloc, commands.kinds, commands.capacity);
+    sf_free(commands.alloc, commands.items, commands.capacity * sizeof *commands.items);
     return status;
 }
 
-/* `17:sent`. */
-static bool read_at(const char *text, uint64_t *command_out, enum sf_sim_crash_stage *stage_out)
+/* Digits up to `end`, above 0. */
+static bool read_number(const char *at, const char *end, uint64_t *number_out)
 {
-    const char *colon = strchr(text, ':');
-    *command_out = 0;
-    for (const char *at = text; colon != NULL && at < colon; at++) {
-        if (*at < '0' || *at > '9' || *command_out > COMMANDS_MAX) return false;
-        *command_out = *command_out * 10 + (uint64_t)(*at - '0');
+    *number_out = 0;
+    for (; at < end; at++) {
+        if (*at < '0' || *at > '9' || *number_out > COMMANDS_MAX) return false;
+        *number_out = *number_out * 10 + (uint64_t)(*at - '0');
     }
-    for (uint32_t stage = 0; colon != NULL && stage < STAGE_COUNT; stage++) {
+    return *number_out > 0;
+}
+
+/* `17:sent`, of the first process; `2/17:sent`, of the second. */
+static bool read_at(const char *text, struct command *command_out, enum sf_sim_crash_stage *stage_out)
+{
+    const char *slash = strchr(text, '/'), *colon = strchr(text, ':');
+    uint64_t process = 1;
+    if (colon == NULL || (slash != NULL && (slash > colon || !read_number(text, slash, &process)))) return false;
+    if (!read_number(slash != NULL ? slash + 1 : text, colon, &command_out->number)) return false;
+    command_out->process = (uint32_t)process;
+    for (uint32_t stage = 0; stage < STAGE_COUNT; stage++) {
         if (strcmp(colon + 1, stage_words[stage]) != 0) continue;
         *stage_out = (enum sf_sim_crash_stage)stage;
-        return *command_out > 0;
+        return true;
     }
     return false;
 }
 
 static int crash_at(const struct sf_driver_session *session, const struct request *request)
 {
-    uint64_t command;
+    struct command command = {0};
     struct tally tally = {0};
     enum sf_sim_crash_stage stage;
     if (!read_at(request->at, &command, &stage))
         return sf_driver_command_misuse(session->io, &sf_driver_command_crashes,
                                         "--at wants the number of a command and how far it gets, such as 17:sent, not",
                                         request->at);
-    int status = crash_once(session, request, command, stage, true, &tally);
+    int status = crash_once(session, request, &command, stage, true, &tally);
     if (tally.has_come) return status;
     (void)fprintf(session->io->err, "sfsim crashes: the crash at %s never came: the run has no such point\n",
                   request->at);
@@ -270,16 +291,17 @@ const struct sf_driver_command sf_driver_command_crashes = {
     .summary = "Crash a scenario's application at every point where a crash can make a difference, one run each.",
     .help =
         "All that the application does to the outside is a numbered command: a write, a commit, a batch to the local\n"
-        "store. The scenario runs once as it is; then, for each command of its first process, once with a crash\n"
+        "store. The scenario runs once as it is; then, for each command of each of its processes, once with a crash\n"
         "  given    before the command left the process\n"
         "  sent     while it is on the wire\n"
         "  applied  after it took effect and before the answer was read\n"
         "and the application starts again. What the scenario expects of the output and all invariants must hold each\n"
         "time; what it says of instants and of its own faults is left aside, since a crash moves them. At the end\n"
-        "stands how many crashes fell where. A scenario without crashes of its own lets them fall everywhere.\n"
+        "stands how many crashes fell where. A process starts where the one before it left off, so what a scenario\n"
+        "crashes, stops or hands over by itself is crashed once more.\n"
         "\n"
         "  --seed N             instead of the scenario's own seed\n"
-        "  --at K:STAGE         this one crash alone, such as 17:sent\n"
+        "  --at [P/]K:STAGE     this one crash alone, such as 17:sent, or 2/17:sent of the second process\n"
         "  --restart-after T    when the application starts again (1s)\n"
         "  --history            with --at: what happened, line by line\n"
         "  --json               one JSON object per failure instead of text\n",

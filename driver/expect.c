@@ -14,6 +14,7 @@ struct instant {
 struct sfi_expect {
     struct instant *items;
     uint32_t count;
+    bool *is_said; /* by scenario->said */
 };
 
 /* ---------------------------------------------------------------- life */
@@ -34,6 +35,7 @@ struct sfi_expect *sfi_expect_new(struct sfi_run *run)
     const struct sf_scenario *scenario = run->scenario;
     struct sfi_expect *expect = sf_calloc(run->world.alloc, 1, sizeof *expect);
     expect->items = sf_calloc(run->world.alloc, capacity_of(scenario), sizeof *expect->items);
+    expect->is_said = sf_calloc(run->world.alloc, scenario->said_count, sizeof(bool));
     for (uint32_t i = 0; i < scenario->watermark_count; i++)
         add(expect, run, WATERMARK, i, scenario->watermarks[i].at_ms);
     for (uint32_t i = 0; i < scenario->partition_count; i++)
@@ -46,6 +48,7 @@ void sfi_expect_destroy(struct sfi_run *run, struct sfi_expect *expect)
 {
     if (expect == NULL) return;
     sf_cfree(run->world.alloc, expect->items, capacity_of(run->scenario), sizeof *expect->items);
+    sf_cfree(run->world.alloc, expect->is_said, run->scenario->said_count, sizeof(bool));
     sf_cfree(run->world.alloc, expect, 1, sizeof *expect);
 }
 
@@ -133,7 +136,7 @@ static bool find_partition(struct sfi_run *run, const struct sf_ingest *ingest, 
     sf_ingest_view(ingest, wall, &view);
     for (uint32_t i = 0; i < view.partition_count; i++) {
         sf_ingest_partition_view(ingest, i, wall, view_out);
-        if (view_out->tp.partition != (int32_t)partition) continue;
+        if (view_out->is_taken || view_out->tp.partition != (int32_t)partition) continue;
         if (strcmp(sf_kafka_topic_name(process->instance.kafka, view_out->tp.topic), topic) == 0) return true;
     }
     return false;
@@ -179,6 +182,48 @@ void sfi_expect_due(struct sfi_run *run, struct sfi_expect *expect)
             judge_partition(run, &run->scenario->partitions[instant->index]);
         else
             judge_metric(run, &run->scenario->metrics[instant->index]);
+    }
+}
+
+/* ---------------------------------------------------------------- words */
+
+void sfi_expect_note(struct sfi_run *run, struct sfi_expect *expect, const struct sfi_process *process,
+                     const struct sf_note *note)
+{
+    const struct sf_scenario *scenario = run->scenario;
+    char words[SF_DRIVER_VALUE_BYTES];
+    struct sf_text text;
+    if (scenario->said_count == 0) return;
+    sf_text_init(&text, words, sizeof words);
+    sf_driver_note_text(&text, &process->instance, note);
+    for (uint32_t i = 0; i < scenario->said_count; i++)
+        if (strstr(words, scenario->said[i].name) != NULL) expect->is_said[i] = true;
+}
+
+bool sfi_expect_failure(struct sfi_run *run, const char *error)
+{
+    const struct sf_scenario *scenario = run->scenario;
+    for (uint32_t i = 0; i < scenario->failed_count; i++) {
+        char subject[SF_DRIVER_SUBJECT_BYTES];
+        if (strstr(error, scenario->failed[i].name) != NULL) continue;
+        subject_text(subject, sizeof subject, "why the engine gives up", -1, scenario->failed[i].place);
+        sfi_run_fail(run, "expect.failed", subject, scenario->failed[i].name, error);
+    }
+    return scenario->failed_count > 0;
+}
+
+static void judge_words(struct sfi_run *run, const struct sfi_expect *expect)
+{
+    const struct sf_scenario *scenario = run->scenario;
+    char subject[SF_DRIVER_SUBJECT_BYTES];
+    if (scenario->failed_count > 0 && !run->has_given_up) {
+        subject_text(subject, sizeof subject, "why the engine gives up", -1, scenario->failed[0].place);
+        sfi_run_fail(run, "expect.failed", subject, scenario->failed[0].name, "it did not give up");
+    }
+    for (uint32_t i = 0; i < scenario->said_count; i++) {
+        if (expect->is_said[i] || sfi_run_is_disturbed(run)) continue;
+        subject_text(subject, sizeof subject, "what the engine says", -1, scenario->said[i].place);
+        sfi_run_fail(run, "expect.said", subject, scenario->said[i].name, "it never said so");
     }
 }
 
@@ -261,6 +306,7 @@ void sfi_expect_judge(struct sfi_run *run, struct sfi_expect *expect)
         sfi_run_fail(run, "expect", sf_driver_elapsed_of(time, at_us), "the run reaches this instant",
                      "it ended before");
     }
+    judge_words(run, expect);
     /* Last, since there may be many of them, and a report keeps the first. */
     for (uint32_t i = 0; i < scenario->output_count; i++) {
         const struct sf_scenario_output *output = &scenario->outputs[i];

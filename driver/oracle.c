@@ -18,11 +18,24 @@ static void forget_windows(struct sfi_oracle *oracle)
         if (topology->steps[i].kind == SF_STEP_AGGREGATE) sfi_model_windows_clear(&oracle->model.steps[i].windows);
 }
 
+/* It has lost the application again before it came to read, and has not heard of it: whoever has it, reads already. */
+static bool is_too_late(const struct sfi_oracle_instance *instance)
+{
+    const struct sfi_oracle *oracle = instance->oracle;
+    if (oracle->reader == NULL) return false;
+    uint32_t owner = sf_sim_kafka_group(oracle->world.broker, oracle->world.topology->application_id).owner_instance;
+    return owner == oracle->reader->id && owner != instance->id;
+}
+
 void sfi_oracle_begin_reading(struct sfi_oracle_instance *instance)
 {
     struct sfi_oracle *oracle = instance->oracle;
-    if (instance->is_reading) return;
+    if (instance->is_reading || instance->is_former) return;
     bool is_first = oracle->reader == NULL;
+    if (is_too_late(instance)) {
+        instance->is_former = true;
+        return;
+    }
     if (!is_first) oracle->reader->is_former = true;
     oracle->reader = instance;
     instance->is_reading = true;
@@ -206,9 +219,15 @@ static void oracle_happened(void *state, const struct sf_driver_event *event)
     /* partition times are gone with the metadata they stood in (K7): what resumes has none */
     for (uint32_t i = 0; event->kind == SF_DRIVER_EVENT_METADATA_LOST && i < oracle->partition_count; i++)
         oracle->partitions[i].time_max = SF_TIME_UNSET;
-    struct sfi_oracle_instance *instance = oracle->instances;
-    for (; instance != NULL && event->kind == SF_DRIVER_EVENT_STOP; instance = instance->next)
-        instance->time.is_ending = true;
+    for (struct sfi_oracle_instance *instance = oracle->instances; instance != NULL; instance = instance->next) {
+        if (event->instance_id != 0 && event->instance_id != instance->id) continue;
+        bool is_end = event->kind == SF_DRIVER_EVENT_STOP || event->kind == SF_DRIVER_EVENT_HAND_OVER;
+        if (is_end) instance->time.is_ending = true;
+        if (event->kind == SF_DRIVER_EVENT_PAUSED) instance->time.is_paused = true;
+        if (event->kind == SF_DRIVER_EVENT_RESUMED) instance->time.is_paused = false;
+        if (event->kind == SF_DRIVER_EVENT_REVOKED) sfi_oracle_leaves(instance, event->tp, true);
+        if (event->kind == SF_DRIVER_EVENT_ASSIGNED) sfi_oracle_leaves(instance, event->tp, false);
+    }
 }
 
 /* ---------------------------------------------------------------- the end */
@@ -218,6 +237,7 @@ static void check_all_read(struct sfi_oracle *oracle)
 {
     for (uint32_t i = 0; i < oracle->partition_count && !oracle->is_broken; i++) {
         const struct sfi_oracle_partition *partition = &oracle->partitions[i];
+        if (partition->is_given_up) continue;
         int64_t stable = sf_sim_kafka_log_end(oracle->world.broker, partition->tp, SF_LOG_STABLE_END);
         int64_t next = sfi_oracle_visible(oracle, partition->tp, partition->committed);
         if (next < stable)

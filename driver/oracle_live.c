@@ -308,12 +308,23 @@ void sfi_oracle_assigned(void *ctx, struct sf_tp tp, int64_t offset, int64_t tim
     bool has_more = live->waiting > 0 || live->read != offset;
     clear(instance, p);
     live->is_assigned = offset >= 0;
+    if (offset < 0) live->is_leaving = false;
+    partition->is_given_up = offset < 0;
     if (offset < 0) return;
     sfi_oracle_begin_reading(instance);
+    if (instance->is_former) return;
     sfi_oracle_time_assigned(instance, p, has_more);
     check_begin(oracle, partition, offset, time_max);
     live->read = live->known = offset;
     live->time_max = time_max;
+}
+
+void sfi_oracle_leaves(struct sfi_oracle_instance *instance, struct sf_tp tp, bool is_leaving)
+{
+    for (uint32_t p = 0; p < instance->live_count && p < instance->oracle->partition_count; p++) {
+        struct sf_tp other = instance->oracle->partitions[p].tp;
+        if (other.topic == tp.topic && other.partition == tp.partition) instance->live[p].is_leaving = is_leaving;
+    }
 }
 
 static bool is_same(struct sf_slice a, struct sf_slice b)

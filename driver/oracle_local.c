@@ -320,12 +320,29 @@ static void replay(struct local *local, const struct sfi_oracle_topic *topic, st
     sf_free(oracle->alloc, changes.changes, changes.change_capacity * sizeof *changes.changes);
 }
 
+/* K8: what was kept of a store is worth nothing where its changelog no longer reaches back to it. */
+static void forget_truncated(struct local *local, const struct sfi_oracle_topic *topic, uint32_t number)
+{
+    bool is_gone = false;
+    for (uint32_t i = 0; i < local->position_count; i++) {
+        const struct position *position = &local->positions[i];
+        struct sf_tp tp = {number, position->partition};
+        is_gone = is_gone || (position->step == topic->index &&
+                              position->offset < sf_sim_kafka_log_end(local->oracle->world.broker, tp, SF_LOG_START));
+    }
+    for (uint32_t i = 0; i < local->position_count && is_gone; i++)
+        if (local->positions[i].step == topic->index) local->positions[i].offset = 0;
+    for (uint32_t i = 0; i < local->capacity && is_gone; i++)
+        if (local->entries[i].step == topic->index) local->entries[i].value_hash = 0;
+}
+
 static void replay_all(struct local *local)
 {
     struct sfi_oracle *oracle = local->oracle;
     for (uint32_t t = 0; t < oracle->topic_capacity; t++) {
         const struct sfi_oracle_topic *topic = &oracle->topics[t];
         if (topic->kind != SFI_ORACLE_TOPIC_CHANGELOG) continue;
+        forget_truncated(local, topic, t);
         for (int32_t p = 0; p < topic->partition_count && !oracle->is_broken; p++)
             replay(local, topic, (struct sf_tp){t, p});
     }

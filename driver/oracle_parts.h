@@ -58,6 +58,7 @@ struct sfi_oracle_partition {
     struct sf_tp tp;        /* the broker's */
     uint64_t tie;           /* D2 */
     bool is_begun;          /* `committed` is known */
+    bool is_given_up;       /* taken from who reads it (S8) */
     bool has_committed;     /* an offset of it was committed, not only found (S8) */
     int64_t committed;
     int64_t time_max;
@@ -81,6 +82,7 @@ struct sfi_oracle_skip {
 
 /* As one instance has it. */
 struct sfi_oracle_live {
+    bool is_leaving;    /* asked for: paused, and nothing is dispatched, until what it gave has committed (S8) */
     bool is_assigned;
     int64_t read;                 /* the log up to here was delivered */
     int64_t known;                /* next_offset of the last batch, or where it began */
@@ -182,6 +184,7 @@ struct sfi_oracle_time {
     bool is_running;     /* since its last step, for certain */
     bool is_standing;    /* not, for certain */
     bool has_dispatched; /* in this step */
+    bool is_paused;      /* by the host: nothing is dispatched (M2) */
     bool is_ending;      /* a stop was asked for: nothing is judged any more */
     bool is_emitted;     /* in this step; judged at its end */
     int64_t emitted;
@@ -418,6 +421,8 @@ struct sfi_oracle_partition *sfi_oracle_partition_get(struct sfi_oracle_instance
 /* The instance has the newest cut, and goes on from there (oracle.c). */
 void sfi_oracle_begin_reading(struct sfi_oracle_instance *instance);
 void sfi_oracle_assigned(void *ctx, struct sf_tp tp, int64_t offset, int64_t time_max);
+/* Asked to give the partition (the broker's number) up, or to keep it. */
+void sfi_oracle_leaves(struct sfi_oracle_instance *instance, struct sf_tp tp, bool is_leaving);
 void sfi_oracle_buffered(void *ctx, const struct sf_batch *batch);
 void sfi_oracle_dispatched(void *ctx, uint64_t epoch, const struct sf_ref *refs, const struct sf_tp *tps,
                            uint32_t count, int64_t watermark);

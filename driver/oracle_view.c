@@ -36,6 +36,7 @@ static void check_place(const struct look *look, uint32_t p, const struct sf_par
     } else if (view->next_offset < live->known) {
         same(look, p, "/watermarks: next offset, at least", live->known, view->next_offset);
     }
+    if (live->is_leaving) return;
     bool is_wrong = view->is_paused ? live->waiting <= settings->buffered_records_max / 2
                                     : live->waiting >= settings->buffered_records_max;
     if (is_wrong)
@@ -69,10 +70,10 @@ static void check_partition(struct look *look, uint32_t index)
     struct sf_partition_view view;
     uint32_t p;
     sf_ingest_partition_view(look->ingest, index, wall_of(look->instance), &view);
-    if (sfi_oracle_partition_get(look->instance, view.tp, &p) == NULL || !look->instance->live[p].is_assigned) {
-        sfi_oracle_say(look->instance->oracle, "X15", "/watermarks", "partitions that were taken", "another one");
-        return;
-    }
+    bool is_ours = sfi_oracle_partition_get(look->instance, view.tp, &p) != NULL;
+    if (!is_ours || look->instance->live[p].is_assigned == view.is_taken)
+        sfi_oracle_say(look->instance->oracle, "X15", "/watermarks", "partitions that were assigned", "another one");
+    if (!is_ours || view.is_taken || !look->instance->live[p].is_assigned) return;
     check_place(look, p, &view);
     check_time(look, p, &view);
     look->previewing += view.preview != SF_TIME_UNSET;

@@ -71,6 +71,13 @@ static bool has_credit(const struct sfi_oracle_instance *instance)
     return instance->oracle->world.topology->settings.uncommitted_bytes_max >= UINT64_C(1) << 20;
 }
 
+static bool is_one_leaving(const struct sfi_oracle_instance *instance)
+{
+    for (uint32_t p = 0; p < instance->oracle->partition_count; p++)
+        if (instance->live[p].is_leaving) return true;
+    return false;
+}
+
 /* When the last wait ends by time alone; INT64_MAX: it takes news, INT64_MIN: nothing is waited for. */
 static int64_t waits_until(const struct sfi_oracle_instance *instance)
 {
@@ -89,7 +96,8 @@ static int64_t waits_until(const struct sfi_oracle_instance *instance)
 void sfi_oracle_wait_stepped(struct sfi_oracle_instance *instance, int64_t wake_us)
 {
     struct sfi_oracle_time *time = &instance->time;
-    bool may_stand = instance->head_count == 0 || !has_credit(instance) || !sfi_oracle_is_ordered(instance->oracle);
+    bool may_stand = instance->head_count == 0 || time->is_paused || is_one_leaving(instance) ||
+                     !has_credit(instance) || !sfi_oracle_is_ordered(instance->oracle);
     int64_t until = may_stand ? INT64_MAX : waits_until(instance);
     const struct sfi_oracle_partition *first =
         instance->head_count > 0 ? &instance->oracle->partitions[instance->heads[0].partition] : NULL;

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#define FRONTIER_NAME "frontier(n).emitted"
 #define FRONTIER_BEGIN "frontier("
 
 void sf_driver_point_init(struct sf_driver_point *point, const struct sf_scenario_point *spec,
@@ -53,7 +52,7 @@ bool sf_driver_point_describe(uint32_t index, const char **name_out, const char 
         return true;
     }
     if (index > 0) return false;
-    *name_out = FRONTIER_NAME;
+    *name_out = SF_DRIVER_POINT_FRONTIER;
     *words_out = "every lane's pass at barrier {0} is complete";
     return true;
 }

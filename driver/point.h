@@ -19,6 +19,7 @@
 #include "driver/scenario.h"
 
 #define SF_DRIVER_POINT_OCCURRENCE_MAX 4u
+#define SF_DRIVER_POINT_FRONTIER "frontier(n).emitted"
 
 /* How far a point has come in a run. */
 struct sf_driver_point {

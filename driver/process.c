@@ -42,7 +42,7 @@ static void make_engine(struct sfi_run *run, struct sfi_process *process, const 
 static void plan_crash(struct sfi_run *run, struct sfi_process *process)
 {
     const struct sf_driver_crash *crash = &run->options->crash;
-    if (run->process_count != 1 || crash->command == SF_SIM_COMMAND_NONE) return;
+    if (crash->command == SF_SIM_COMMAND_NONE || run->process_count != crash->process) return;
     sf_sim_instance_crash_at(process->instance.process, crash->command, crash->stage);
 }
 
@@ -108,7 +108,8 @@ static void bury(struct sfi_run *run, struct sfi_process *process)
     process->instance.process = NULL;
     struct sfi_machine *machine = &run->machines[process->machine];
     /* The crash that options ask for has no fault that says when to go on. */
-    if (machine->restart_us == INT64_MAX && run->options->crash.command != SF_SIM_COMMAND_NONE) {
+    if (!process->is_killed) {
+        run->report->has_crashed = true;
         machine->restart_us = run->world.mono_us + run->options->crash.restart_after_ms * 1000;
         machine->start = SF_DRIVER_START_AFTER_CRASH;
     }
@@ -184,7 +185,16 @@ static void take_down(struct sfi_run *run, struct sfi_process *process)
         free_engine(run, process);
     struct sfi_machine *machine = &run->machines[process->machine];
     if (process->end == SF_END_FAILED) {
-        sfi_run_violate(run, "stopped", "the engine gave up", "it runs on", process->error.text);
+        if (!sfi_expect_failure(run, process->error.text))
+            sfi_run_violate(run, "stopped", "the engine gave up", "it runs on", process->error.text);
+        run->has_given_up = run->is_stopped = true;
+    } else if (process->end == SF_END_STOPPED && process->is_to_return && !run->is_stop_asked) {
+        machine->restart_us = run->world.mono_us + process->return_after_us;
+        machine->start = SF_DRIVER_START_AFTER_END;
+    } else if (process->end == SF_END_STOPPED && !run->is_stop_asked) {
+        /* it has given way, and is there for whoever comes after it (S6) */
+        machine->restart_us = run->world.mono_us + SFI_SUPERVISOR_DELAY_MS * 1000;
+        machine->start = SF_DRIVER_START_AFTER_END;
     } else if (process->end == SF_END_STOPPED) {
         run->is_stopped = run->is_stop_asked && sfi_process_owner(run) == NULL; /* who is still down stays down */
     } else if (sfi_process_owner(run) == NULL) {
@@ -268,4 +278,19 @@ struct sfi_process *sfi_process_owner(struct sfi_run *run)
         newest = process;
     }
     return newest;
+}
+
+bool sfi_process_reads(struct sfi_run *run, const struct sfi_process *process, struct sf_tp tp, bool is_taken)
+{
+    const struct sf_ingest *ingest = sf_engine_ingest(process->engine);
+    struct sf_wall_ts wall = {sf_sim_world_wall_ms(&run->world)};
+    struct sf_watermark_view view = {0};
+    if (ingest != NULL) sf_ingest_view(ingest, wall, &view);
+    for (uint32_t i = 0; i < view.partition_count; i++) {
+        struct sf_partition_view partition;
+        sf_ingest_partition_view(ingest, i, wall, &partition);
+        if (partition.tp.topic == tp.topic && partition.tp.partition == tp.partition)
+            return (partition.is_taken || partition.is_leaving) == is_taken;
+    }
+    return false;
 }

@@ -35,7 +35,7 @@ struct sf_driver_report {
     uint64_t output_count;    /* records in the sinks' topics that a read-committed reader sees at the end */
     uint64_t epoch;           /* newest committed */
     uint32_t instance_count;  /* processes that lived */
-    uint64_t command_count;   /* given by the first process: the effect boundaries of sf_driver_options.crash */
+    bool has_crashed;         /* the crash of sf_driver_options.crash came */
     struct sf_text history;   /* lines; "" unless asked for */
 };
 

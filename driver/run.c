@@ -51,6 +51,7 @@ static void event_words(const struct sfi_run *run, const struct sf_driver_event 
         [SF_DRIVER_EVENT_CRASH] = NULL, /* told when the process is buried, behind its last step */
         [SF_DRIVER_EVENT_STORE_LOST] = "the local store is lost",
         [SF_DRIVER_EVENT_STANDBY] = "the owner's session ends: a standby takes over",
+        [SF_DRIVER_EVENT_HAND_OVER] = "the owner is asked to give way to a standby",
         [SF_DRIVER_EVENT_METADATA_LOST] = "the committed offsets lose their metadata",
         [SF_DRIVER_EVENT_FROZEN] = "the process stands still",
         [SF_DRIVER_EVENT_THAWED] = "the process goes on",
@@ -59,12 +60,15 @@ static void event_words(const struct sfi_run *run, const struct sf_driver_event 
         [SF_DRIVER_EVENT_LAG_UNKNOWN] = " cannot be fetched",
         [SF_DRIVER_EVENT_AVAILABLE] = " can be read again",
         [SF_DRIVER_EVENT_ADDED] = " is added",
-        [SF_DRIVER_EVENT_TRUNCATED] = " loses what is in its log",
+        [SF_DRIVER_EVENT_TRUNCATED] = " loses what lies in its log before offset ",
         [SF_DRIVER_EVENT_REVOKED] = " is revoked",
+        [SF_DRIVER_EVENT_ASSIGNED] = " is assigned again",
+        [SF_DRIVER_EVENT_PAUSED] = "the application is paused",
+        [SF_DRIVER_EVENT_RESUMED] = "the application is resumed",
         [SF_DRIVER_EVENT_HELD] = " does not get to run",
         [SF_DRIVER_EVENT_BROKER] = "",
     };
-    bool has_tp = event->kind >= SF_DRIVER_EVENT_UNAVAILABLE && event->kind <= SF_DRIVER_EVENT_REVOKED;
+    bool has_tp = event->kind >= SF_DRIVER_EVENT_UNAVAILABLE && event->kind <= SF_DRIVER_EVENT_ASSIGNED;
     if (has_tp) {
         sf_text_add(text, sf_sim_kafka_topic_name(run->broker, event->tp.topic));
         sf_text_add(text, "/");
@@ -72,6 +76,7 @@ static void event_words(const struct sfi_run *run, const struct sf_driver_event 
     }
     if (event->name != NULL) sf_text_add(text, event->name);
     if (words[event->kind] != NULL) sf_text_add(text, words[event->kind]);
+    if (event->kind == SF_DRIVER_EVENT_TRUNCATED) sf_text_add_int(text, event->value);
     if (event->kind == SF_DRIVER_EVENT_WALL_JUMP) sf_text_add_duration(text, event->value);
 }
 
@@ -189,6 +194,7 @@ static bool has_read_all(const struct sfi_run *run, const struct sfi_process *pr
     for (uint32_t i = 0; i < view.partition_count; i++) {
         struct sf_partition_view partition;
         sf_ingest_partition_view(ingest, i, wall, &partition);
+        if (partition.is_taken) continue;
         struct sf_tp tp = {sf_sim_kafka_topic(run->broker,
                                               sf_kafka_topic_name(process->instance.kafka, partition.tp.topic)),
                            partition.tp.partition};
@@ -203,7 +209,8 @@ static bool is_settled(struct sfi_run *run)
 {
     const struct sfi_process *process = sfi_process_owner(run);
     if (process == NULL || process->engine == NULL) return false;
-    if (sf_engine_phase(process->engine) != SF_PHASE_RUNNING || !has_read_all(run, process)) return false;
+    if (sf_engine_phase(process->engine) != SF_PHASE_RUNNING || !sf_engine_has_heard(process->engine)) return false;
+    if (!has_read_all(run, process)) return false;
     if (sf_engine_is_settled(process->engine)) return true;
     return run->view.is_barrier_manual && process->stamped <= sf_engine_epoch(process->engine);
 }
@@ -340,7 +347,8 @@ static void play(struct sfi_run *run)
 
 static void judge(struct sfi_run *run)
 {
-    struct sf_driver_end end = {.is_stopped = run->is_stopped && run->scenario->is_stopped,
+    bool is_stopped = run->is_stopped && run->scenario->is_stopped && !run->has_given_up;
+    struct sf_driver_end end = {.is_stopped = is_stopped,
                                 .is_settled = run->is_stop_asked ? run->was_settled : is_settled(run),
                                 .is_cut = run->report->is_cut || run->is_halted};
     const struct sf_driver_checks_ops *checks = run->options->checks;
@@ -353,27 +361,30 @@ static void judge(struct sfi_run *run)
     run->report->instance_count = run->process_count;
 }
 
+/* One that is needed and does not come only later. */
 static bool has_standby(const struct sf_scenario *scenario)
 {
+    bool is_needed = false;
     for (uint32_t i = 0; i < scenario->fault_count; i++) {
-        if (scenario->faults[i].kind == SF_SCENARIO_TAKE_OVER) return true;
+        enum sf_scenario_fault_kind kind = scenario->faults[i].kind;
+        if (kind == SF_SCENARIO_JOIN) return false;
+        if (kind == SF_SCENARIO_TAKE_OVER || kind == SF_SCENARIO_HAND_OVER) is_needed = true;
     }
-    return false;
+    return is_needed;
 }
 
 static void run_world(struct sfi_run *run)
 {
-    if (sfi_run_build(run)) {
-        run->instant_steps_max = sf_sim_sched_config_exact().instant_steps_max;
-        run->idle_since_us = run->world.mono_us;
-        sfi_process_start(run, SFI_MACHINE_FIRST, SF_DRIVER_START_FIRST);
-        quiesce(run);
-        if (has_standby(run->scenario) && !run->is_halted)
-            sfi_process_start(run, SFI_MACHINE_STANDBY, SF_DRIVER_START_STANDBY);
-        play(run);
-        judge(run);
-        run->report->elapsed_us = sf_sim_world_elapsed_us(&run->world);
-    }
+    sfi_run_build(run);
+    run->instant_steps_max = sf_sim_sched_config_exact().instant_steps_max;
+    run->idle_since_us = run->world.mono_us;
+    sfi_process_start(run, SFI_MACHINE_FIRST, SF_DRIVER_START_FIRST);
+    quiesce(run);
+    if (has_standby(run->scenario) && !run->is_halted)
+        sfi_process_start(run, SFI_MACHINE_STANDBY, SF_DRIVER_START_STANDBY);
+    play(run);
+    judge(run);
+    run->report->elapsed_us = sf_sim_world_elapsed_us(&run->world);
     sfi_run_tear_down(run);
 }
 

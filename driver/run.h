@@ -29,8 +29,10 @@
 
 #define SF_DRIVER_BUDGET_DEFAULT UINT64_C(200000000) /* steps of tasks */
 
-/* One crash beside the scenario's own: at the n-th command of the first process (sim/world.h). */
+/* One crash beside the scenario's own: at the n-th command of a process (sim/world.h). Until then the run is what it is
+ * without it, so numbers of the undisturbed run are right. */
 struct sf_driver_crash {
+    uint32_t process; /* in the order of their starts, from 1 */
     uint64_t command; /* SF_SIM_COMMAND_NONE: none */
     enum sf_sim_crash_stage stage;
     int64_t restart_after_ms;
@@ -50,8 +52,8 @@ struct sf_driver_options {
     const struct sf_plan *plan;             /* of the scenario's topology; NULL: made here, in the topology's memory */
     struct sf_driver_crash crash;
     struct sf_driver_trail *trail;          /* NULL: none; where the digests of the steps go or are compared */
-    /* Sees every command of the first process; NULL: none. */
-    void (*on_command)(void *ctx, uint64_t number, enum sf_sim_command_kind kind);
+    /* Sees every command, with the number of its process; NULL: none. */
+    void (*on_command)(void *ctx, uint32_t process, uint64_t number, enum sf_sim_command_kind kind);
     /* Told now and then, with virtual time and steps so far; NULL: none. */
     void (*on_progress)(void *ctx, int64_t elapsed_us, uint64_t steps);
     void *ctx;

@@ -47,6 +47,7 @@ static void on_step(void *ctx, const struct sf_sim_step_record *record)
     struct sfi_process *process = sfi_process_of(run, record->instance);
     for (uint32_t i = 0; i < record->notes->count && process != NULL; i++) {
         follow_barriers(process, &record->notes->items[i]);
+        sfi_expect_note(run, run->expect, process, &record->notes->items[i]);
         sf_driver_history_note(&run->history, &process->instance, record->task->name, &record->notes->items[i]);
     }
     if (checks != NULL && checks->stepped != NULL) checks->stepped(run->checks, record);
@@ -60,9 +61,9 @@ static void on_command(void *ctx, const struct sf_sim_instance *instance, uint64
                        enum sf_sim_command_kind kind)
 {
     struct sfi_run *run = ctx;
-    if (run->process_count == 0 || instance != run->processes[0].instance.process) return;
-    run->report->command_count = number;
-    if (run->options->on_command != NULL) run->options->on_command(run->options->ctx, number, kind);
+    for (uint32_t i = run->process_count; i > 0 && run->options->on_command != NULL; i--)
+        if (run->processes[i - 1].instance.process == instance)
+            run->options->on_command(run->options->ctx, i, number, kind);
 }
 
 /* ---------------------------------------------------------------- building the world */
@@ -129,7 +130,7 @@ static void open_checks(struct sfi_run *run)
     run->broker_checks = checks->broker != NULL ? checks->broker(run->checks) : NULL;
 }
 
-bool sfi_run_build(struct sfi_run *run)
+void sfi_run_build(struct sfi_run *run)
 {
     struct sf_sim_world_config config = {.seed = run->seed,
                                          .wall_start_ms = run->scenario->start_ms,
@@ -146,7 +147,7 @@ bool sfi_run_build(struct sfi_run *run)
     sf_sim_kafka_observe(run->broker, sfi_outputs_observer(run->outputs));
     run->feed = sfi_feed_new(run);
     run->expect = sfi_expect_new(run);
-    return sfi_faults_new(run, &run->faults);
+    run->faults = sfi_faults_new(run);
 }
 
 void sfi_run_tear_down(struct sfi_run *run)

@@ -19,7 +19,7 @@
 #define SFI_DOMAIN_POINT 48u
 #define SFI_DOMAIN_INCARNATION 49u
 #define SFI_DOMAIN_LATENCY 50u
-#define SFI_DOMAIN_FETCH 51u
+#define SFI_DOMAIN_FETCH 51u /* and 52: swarm.c */
 #define SFI_DOMAIN_INPUT_KEY 64u
 #define SFI_DOMAIN_INPUT_VALUE 65u
 #define SFI_DOMAIN_INPUT_TIME 66u
@@ -33,7 +33,11 @@ struct sfi_process {
     struct sf_engine *engine;           /* NULL before it is made and once it is over */
     uint32_t machine;
     bool is_over;
+    bool is_killed;                     /* by a fault of the scenario's */
     bool is_stopping;                   /* asked to stop gracefully */
+    bool is_paused;                     /* told to dispatch nothing (M2) */
+    bool is_to_return;                  /* once it has: its machine starts the application again */
+    int64_t return_after_us;
     uint64_t stamped;                   /* newest barrier that it has fixed and not fallen back from; 0: none */
     bool has_ended;                     /* the engine told its end; it is taken down after the step */
     enum sf_end end;
@@ -90,6 +94,7 @@ struct sfi_run {
     bool is_halted;              /* something is broken, or the budget or --until is reached: go no further */
     bool is_stop_asked;
     bool is_stopped;             /* and done */
+    bool has_given_up;           /* the engine failed, as the scenario expects: the run ends there */
     bool was_settled;         /* when the owner was asked to stop: all that came since is in its flush or unread */
     int64_t stop_asked_us;
 };
@@ -115,8 +120,8 @@ int64_t sfi_run_mono_us(const struct sfi_run *run, int64_t since_start_ms);
 
 /* --- run_build.c: the world of a run, and what its scheduler calls */
 
-/* False: the report says what cannot be. Tear down in either case; it also takes the run's digest. */
-bool sfi_run_build(struct sfi_run *run);
+void sfi_run_build(struct sfi_run *run);
+/* It also takes the run's digest. */
 void sfi_run_tear_down(struct sfi_run *run);
 
 /* --- process.c */
@@ -132,6 +137,8 @@ int64_t sfi_process_next_restart_us(const struct sfi_run *run);
 struct sfi_process *sfi_process_of(struct sfi_run *run, const struct sf_sim_instance *instance);
 /* The one that owns the application, by the broker's word; else the newest that lives; NULL: none lives. */
 struct sfi_process *sfi_process_owner(struct sfi_run *run);
+/* Does its engine read the partition (its own number of the topic), or where is_taken: is it, or shall it be, taken? */
+bool sfi_process_reads(struct sfi_run *run, const struct sfi_process *process, struct sf_tp tp, bool is_taken);
 /* All that live: as ENDED_CUT, at the end of a run. */
 void sfi_process_drop_all(struct sfi_run *run);
 
@@ -145,8 +152,7 @@ void sfi_feed_due(struct sfi_run *run, struct sfi_feed *feed);
 
 /* --- faults.c */
 
-/* False: a fault cannot be planned; the report says why. */
-bool sfi_faults_new(struct sfi_run *run, struct sfi_faults **faults_out);
+struct sfi_faults *sfi_faults_new(struct sfi_run *run);
 void sfi_faults_destroy(struct sfi_run *run, struct sfi_faults *faults);
 int64_t sfi_faults_next_us(const struct sfi_faults *faults);
 void sfi_faults_due(struct sfi_run *run, struct sfi_faults *faults);
@@ -168,6 +174,11 @@ void sfi_expect_due(struct sfi_run *run, struct sfi_expect *expect);
 void sfi_expect_application(const struct sf_scenario *scenario, struct sf_driver_report *report);
 /* Output and metrics, at the end. */
 void sfi_expect_judge(struct sfi_run *run, struct sfi_expect *expect);
+/* The engine says something. */
+void sfi_expect_note(struct sfi_run *run, struct sfi_expect *expect, const struct sfi_process *process,
+                     const struct sf_note *note);
+/* The engine has given up with this error. False: that is not expected at all. */
+bool sfi_expect_failure(struct sfi_run *run, const char *error);
 
 /* --- metrics.c */
 

@@ -105,6 +105,35 @@ static void load_app(struct sfi_scenario_load *l, const struct sf_yaml_node *app
 
 /* ---- topics ---- */
 
+#define INTERNAL_MAX (1u + 2u * SF_TOPOLOGY_STEPS_MAX)
+
+/* K1, K2, K11: their names follow from the application. */
+static void add_internal_topic(struct sfi_scenario_load *l, const char *store, const char *suffix)
+{
+    struct sf_scenario *scenario = l->scenario;
+    struct sf_text name;
+    sf_text_init_growing(&name, scenario->arena.alloc);
+    sf_text_add(&name, scenario->topology->application_id);
+    sf_text_add(&name, "-");
+    sf_text_add(&name, store);
+    sf_text_add(&name, suffix);
+    scenario->topics[scenario->topic_count + scenario->internal_count++] =
+        (struct sf_scenario_topic){.name = sf_arena_text(&scenario->arena, name.data, name.length)};
+    sf_text_deinit(&name);
+}
+
+static void add_internal_topics(struct sfi_scenario_load *l)
+{
+    const struct sf_topology *topology = l->scenario->topology;
+    if (topology == NULL) return;
+    add_internal_topic(l, "stoatflow-watermark", "-changelog");
+    for (uint32_t i = 0; i < topology->step_count; i++) {
+        if (topology->steps[i].store.name == NULL) continue;
+        add_internal_topic(l, topology->steps[i].store.name, "-changelog");
+        add_internal_topic(l, topology->steps[i].store.name, "-emitfrontier-changelog");
+    }
+}
+
 static void add_topic(struct sfi_scenario_load *l, const char *name, size_t length, uint32_t partition_count,
                       struct sf_place place)
 {
@@ -130,7 +159,7 @@ static void load_topics(struct sfi_scenario_load *l, const struct sf_yaml_node *
         listed = SF_SCENARIO_TOPICS_MAX;
     }
     l->scenario->topics =
-        sfi_scenario_take(l, (size_t)listed + SF_TOPOLOGY_SINKS_MAX, sizeof *l->scenario->topics);
+        sfi_scenario_take(l, (size_t)listed + SF_TOPOLOGY_SINKS_MAX + INTERNAL_MAX, sizeof *l->scenario->topics);
     const struct sf_yaml_node *node = listed > 0 ? topics->first : NULL;
     for (uint32_t i = 0; i < listed; i++, node = node->next) {
         const struct sf_yaml_node *partitions = sf_yaml_get(node, "partitions");
@@ -200,9 +229,10 @@ static void check_partitions(struct sfi_scenario_load *l)
     for (uint32_t i = 0; i < scenario->fault_count; i++) {
         const struct sf_scenario_fault *fault = &scenario->faults[i];
         bool has_partition = fault->kind == SF_SCENARIO_UNAVAILABLE || fault->kind == SF_SCENARIO_LAG_UNKNOWN ||
-                             fault->kind == SF_SCENARIO_REVOKED || fault->kind == SF_SCENARIO_TRUNCATED;
+                             fault->kind == SF_SCENARIO_REVOKED || fault->kind == SF_SCENARIO_TRUNCATED ||
+                             fault->kind == SF_SCENARIO_LOG_START || fault->kind == SF_SCENARIO_ASSIGNED;
         if (has_partition) check_partition(l, fault->topic, fault->partition, fault->at_ms, fault->place);
-        if (fault->kind == SF_SCENARIO_ADDED &&
+        if (fault->kind == SF_SCENARIO_ADDED && fault->topic < scenario->topic_count &&
             fault->partition < scenario->topics[fault->topic].partition_count)
             SFI_REFUSE(l, fault->place, "this partition is there from the start and cannot be added");
     }
@@ -258,6 +288,7 @@ static void load_all(struct sfi_scenario_load *l, const struct sf_yaml_node *roo
     load_topics(l, sf_yaml_get(root, "topics"));
     load_app(l, app, path, app_path_out);
     add_app_topics(l, app);
+    add_internal_topics(l);
     sfi_scenario_load_input(l, sf_yaml_get(root, "input"));
     sfi_scenario_load_faults(l, sf_yaml_get(root, "faults"));
     sfi_scenario_load_expect(l, sf_yaml_get(root, "expect"));

@@ -57,6 +57,7 @@ struct sf_scenario_template {
 
 /* ---- what goes in ---- */
 
+/* An internal topic is named by faults alone; the application makes it. */
 struct sf_scenario_topic {
     const char *name;
     uint32_t partition_count; /* at the start */
@@ -102,19 +103,34 @@ struct sf_scenario_point {
 
 enum sf_scenario_fault_kind {
     SF_SCENARIO_CRASH,         /* restart_after_ms, is_store_lost */
+    SF_SCENARIO_STOP,          /* graceful (S4), then restart_after_ms */
     SF_SCENARIO_BROKER,        /* the answer to the producer's next request: is_answer_lost, is_late, is_committed */
+    SF_SCENARIO_MARKERS,       /* those of the next commit: span_ms behind its answer */
+    SF_SCENARIO_REQUEST_LOST,  /* request: the next one never arrives, and is sent again */
     SF_SCENARIO_UNAVAILABLE,   /* topic, partition: no leader */
     SF_SCENARIO_LAG_UNKNOWN,   /* topic, partition: fetches fail */
     SF_SCENARIO_ADDED,         /* topic, partition: made now */
-    SF_SCENARIO_REVOKED,       /* topic, partition */
+    SF_SCENARIO_REVOKED,       /* topic, partition: taken from the application in order (S8) */
+    SF_SCENARIO_ASSIGNED,      /* topic, partition: given back */
     SF_SCENARIO_TRUNCATED,     /* topic, partition: what is in its log now is gone */
+    SF_SCENARIO_LOG_START,     /* topic, partition, offset: what lies before it is gone */
     SF_SCENARIO_CLOCK_JUMP,    /* jump_ms: the wall clock alone (T3) */
     SF_SCENARIO_TAKE_OVER,     /* a standby becomes the owner, the old instance goes on */
+    SF_SCENARIO_HAND_OVER,     /* the owner is asked to give way to a standby */
+    SF_SCENARIO_JOIN,          /* a standby comes now, not at the beginning */
     SF_SCENARIO_METADATA_LOST, /* committed offsets lose their metadata (K7) */
     SF_SCENARIO_LANE_STOPPED,  /* step, lane */
     SF_SCENARIO_INGEST_STOPPED,
     SF_SCENARIO_PAUSE,         /* is_paused: as POST /pause and /resume (M2) */
     SF_SCENARIO_SWARM          /* seeded random faults */
+};
+
+enum sf_scenario_request {
+    SF_SCENARIO_REQUEST_INIT,
+    SF_SCENARIO_REQUEST_WRITE,
+    SF_SCENARIO_REQUEST_OFFSETS,
+    SF_SCENARIO_REQUEST_COMMIT,
+    SF_SCENARIO_REQUEST_ABORT
 };
 
 struct sf_scenario_fault {
@@ -126,6 +142,9 @@ struct sf_scenario_fault {
     int64_t restart_after_ms;
     bool is_store_lost;
     bool is_answer_lost, is_late, is_committed;
+    enum sf_scenario_request request;
+    int64_t span_ms;
+    int64_t offset;
     uint32_t topic;
     uint32_t partition;
     int64_t jump_ms;
@@ -195,6 +214,7 @@ struct sf_scenario_metric {
     struct sf_place place;
 };
 
+/* A rule's name, or words. */
 struct sf_scenario_rule {
     const char *name;
     struct sf_place place;
@@ -212,6 +232,7 @@ struct sf_scenario {
     struct sf_findings app_findings;   /* the application's: warnings, and errors that are expected */
     struct sf_scenario_topic *topics;  /* as listed, then sinks' topics that are not (one partition each) */
     uint32_t topic_count;
+    uint32_t internal_count;           /* internal topics, behind them in `topics` */
     struct sf_scenario_input *inputs;  /* in the order of the file */
     uint32_t input_count;
     struct sf_scenario_fault *faults;
@@ -228,6 +249,10 @@ struct sf_scenario {
     uint32_t partition_count;
     struct sf_scenario_metric *metrics;
     uint32_t metric_count;
+    struct sf_scenario_rule *failed;   /* the engine must give up, with all of these words */
+    uint32_t failed_count;
+    struct sf_scenario_rule *said;     /* words in notes of the engine */
+    uint32_t said_count;
     struct sf_scenario_rule *refused;  /* the application must not build, for these rules */
     uint32_t refused_count;
     struct sf_scenario_rule *warned;

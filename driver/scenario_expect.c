@@ -115,7 +115,7 @@ static void load_partitions(struct sfi_scenario_load *l, const struct sf_yaml_no
     }
 }
 
-/* ---- metrics and rules ---- */
+/* ---- metrics, rules and words ---- */
 
 static void refuse_metric(struct sfi_scenario_load *l, const struct sf_yaml_node *name)
 {
@@ -175,6 +175,8 @@ void sfi_scenario_load_expect(struct sfi_scenario_load *l, const struct sf_yaml_
     load_watermarks(l, sf_yaml_get(expect, "watermark"));
     load_partitions(l, sf_yaml_get(expect, "partitions"));
     load_metrics(l, sf_yaml_get(expect, "metrics"));
+    scenario->failed = load_rules(l, sf_yaml_get(expect, "failed"), &scenario->failed_count);
+    scenario->said = load_rules(l, sf_yaml_get(expect, "said"), &scenario->said_count);
     scenario->refused = load_rules(l, sf_yaml_get(expect, "refused"), &scenario->refused_count);
     scenario->warned = load_rules(l, sf_yaml_get(expect, "warned"), &scenario->warned_count);
 }

@@ -15,6 +15,7 @@ struct action {
 
 static const struct action actions[] = {
     {"crash", TIMING_AT | TIMING_WHEN, "`at` or `when`"},
+    {"stop", TIMING_AT | TIMING_WHEN, "`at` or `when`"},
     {"broker", TIMING_AT | TIMING_WHEN, "`at` or `when`"},
     {"partition", TIMING_AT | TIMING_SPAN, "`at`, or `from` and `until`"},
     {"clock", TIMING_AT, "`at`"},
@@ -79,6 +80,18 @@ static void add(struct sfi_scenario_load *l, const struct sf_scenario_fault *fau
         SFI_REFUSE(l, fault->place, "more than 10000 faults");
 }
 
+/* `{lag: unknown}` or `{log-start: 400}`. */
+static enum sf_scenario_fault_kind trouble(struct sfi_scenario_load *l, const struct sf_yaml_node *node,
+                                           struct sf_scenario_fault *fault)
+{
+    const struct sf_yaml_node *lag = sf_yaml_get(node, "lag"), *start = sf_yaml_get(node, "log-start");
+    if ((lag == NULL) == (start == NULL))
+        SFI_REFUSE(l, node->place, "`", node->key->text, "` needs either `lag` or `log-start`");
+    if (start == NULL) return SF_SCENARIO_LAG_UNKNOWN;
+    if (start->kind == SF_YAML_SCALAR) (void)sf_value_int(start->text, &fault->offset);
+    return SF_SCENARIO_LOG_START;
+}
+
 /* One fault per partition that the mapping names. */
 static void add_partitions(struct sfi_scenario_load *l, const struct sf_yaml_node *node,
                            struct sf_scenario_fault *fault)
@@ -87,13 +100,16 @@ static void add_partitions(struct sfi_scenario_load *l, const struct sf_yaml_nod
         int64_t partition = 0;
         bool is_span = fault->until_ms != SF_SCENARIO_UNUSED;
         fault->place = child->key->place;
-        fault->kind = child->kind == SF_YAML_MAPPING ? SF_SCENARIO_LAG_UNKNOWN : SF_SCENARIO_UNAVAILABLE;
+        fault->kind = child->kind == SF_YAML_MAPPING ? trouble(l, child, fault) : SF_SCENARIO_UNAVAILABLE;
         if (sf_yaml_is(child, "added")) fault->kind = SF_SCENARIO_ADDED;
         if (sf_yaml_is(child, "revoked")) fault->kind = SF_SCENARIO_REVOKED;
+        if (sf_yaml_is(child, "assigned")) fault->kind = SF_SCENARIO_ASSIGNED;
         if (sf_yaml_is(child, "truncated")) fault->kind = SF_SCENARIO_TRUNCATED;
         bool is_lasting = fault->kind == SF_SCENARIO_LAG_UNKNOWN || fault->kind == SF_SCENARIO_UNAVAILABLE;
-        if (is_span && !is_lasting) SFI_REFUSE(l, child->place, "`", child->text, "` happens `at` an instant");
-        if (!sfi_scenario_split(l, child->key->text, child->key->place, false, &fault->topic, &partition)) continue;
+        if (is_span && !is_lasting)
+            SFI_REFUSE(l, child->place, "`", child->kind == SF_YAML_SCALAR ? child->text : "log-start",
+                       "` happens `at` an instant");
+        if (!sfi_scenario_split_any(l, child->key->text, child->key->place, &fault->topic, &partition)) continue;
         fault->partition = (uint32_t)partition;
         add(l, fault);
     }
@@ -115,6 +131,33 @@ static void add_lanes(struct sfi_scenario_load *l, const struct sf_yaml_node *no
     }
 }
 
+/* One of three: `answer` with `outcome`, `markers`, `request` perhaps with `of`. */
+static void load_broker(struct sfi_scenario_load *l, const struct sf_yaml_node *what, struct sf_scenario_fault *fault)
+{
+    static const char *const requests[] = {[SF_SCENARIO_REQUEST_INIT] = "init",
+                                           [SF_SCENARIO_REQUEST_WRITE] = "write",
+                                           [SF_SCENARIO_REQUEST_OFFSETS] = "offsets",
+                                           [SF_SCENARIO_REQUEST_COMMIT] = "commit",
+                                           [SF_SCENARIO_REQUEST_ABORT] = "abort"};
+    const struct sf_yaml_node *answer = sf_yaml_get(what, "answer"), *outcome = sf_yaml_get(what, "outcome");
+    const struct sf_yaml_node *markers = sf_yaml_get(what, "markers");
+    const struct sf_yaml_node *request = sf_yaml_get(what, "request"), *of = sf_yaml_get(what, "of");
+    bool is_answer = answer != NULL && outcome != NULL && markers == NULL && request == NULL && of == NULL;
+    bool is_markers = markers != NULL && answer == NULL && outcome == NULL && request == NULL && of == NULL;
+    bool is_request = request != NULL && answer == NULL && outcome == NULL && markers == NULL;
+    if (!is_answer && !is_markers && !is_request)
+        SFI_REFUSE(l, sfi_scenario_place(what),
+                   "`broker` has `answer` with `outcome`, or `markers`, or `request` (perhaps with `of`)");
+    fault->kind = is_markers ? SF_SCENARIO_MARKERS : is_request ? SF_SCENARIO_REQUEST_LOST : SF_SCENARIO_BROKER;
+    fault->is_answer_lost = sf_yaml_is(answer, "lost");
+    fault->is_late = sf_yaml_is(answer, "late");
+    fault->is_committed = sf_yaml_is(outcome, "committed");
+    fault->span_ms = read_duration(markers);
+    fault->request = SF_SCENARIO_REQUEST_COMMIT;
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++)
+        if (sf_yaml_is(of, requests[i])) fault->request = (enum sf_scenario_request)i;
+}
+
 static void load_action(struct sfi_scenario_load *l, const struct sf_yaml_node *what, const char *key,
                         struct sf_scenario_fault *fault)
 {
@@ -131,17 +174,20 @@ static void load_action(struct sfi_scenario_load *l, const struct sf_yaml_node *
         fault->restart_after_ms = read_duration(sf_yaml_get(what, "restart-after"));
         fault->is_store_lost = sf_yaml_is(sf_yaml_get(what, "store"), "lost");
     }
-    if (strcmp(key, "broker") == 0) {
-        fault->kind = SF_SCENARIO_BROKER;
-        fault->is_answer_lost = sf_yaml_is(sf_yaml_get(what, "answer"), "lost");
-        fault->is_late = sf_yaml_is(sf_yaml_get(what, "answer"), "late");
-        fault->is_committed = sf_yaml_is(sf_yaml_get(what, "outcome"), "committed");
+    if (strcmp(key, "stop") == 0) {
+        fault->kind = SF_SCENARIO_STOP;
+        fault->restart_after_ms = read_duration(sf_yaml_get(what, "restart-after"));
     }
+    if (strcmp(key, "broker") == 0) load_broker(l, what, fault);
     if (strcmp(key, "clock") == 0) {
         fault->kind = SF_SCENARIO_CLOCK_JUMP;
         fault->jump_ms = read_duration(sf_yaml_get(what, "jump"));
     }
-    if (strcmp(key, "standby") == 0) fault->kind = SF_SCENARIO_TAKE_OVER;
+    if (strcmp(key, "standby") == 0) {
+        fault->kind = sf_yaml_is(what, "join")        ? SF_SCENARIO_JOIN
+                      : sf_yaml_is(what, "hand-over") ? SF_SCENARIO_HAND_OVER
+                                                      : SF_SCENARIO_TAKE_OVER;
+    }
     if (strcmp(key, "offsets") == 0) fault->kind = SF_SCENARIO_METADATA_LOST;
     if (strcmp(key, "ingest") == 0) fault->kind = SF_SCENARIO_INGEST_STOPPED;
     if (strcmp(key, "swarm") == 0) fault->kind = SF_SCENARIO_SWARM;
@@ -166,8 +212,8 @@ static void load_fault(struct sfi_scenario_load *l, const struct sf_yaml_node *n
             found = &actions[i];
     }
     if (found == NULL) {
-        SFI_REFUSE(l, node->place, "a fault does nothing: give it crash, broker, partition, clock, standby, offsets, "
-                                   "lane, ingest, pause or swarm");
+        SFI_REFUSE(l, node->place, "a fault does nothing: give it crash, stop, broker, partition, clock, standby, "
+                                   "offsets, lane, ingest, pause or swarm");
         return;
     }
     struct sf_scenario_fault fault = {.place = node->place};

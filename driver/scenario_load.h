@@ -37,6 +37,10 @@ bool sfi_scenario_find_topic(struct sfi_scenario_load *l, const char *name, size
 bool sfi_scenario_split(struct sfi_scenario_load *l, const char *text, struct sf_place place, bool has_default,
                         uint32_t *topic_out, int64_t *partition_out);
 
+/* The same of a partition that may be an internal topic's. */
+bool sfi_scenario_split_any(struct sfi_scenario_load *l, const char *text, struct sf_place place, uint32_t *topic_out,
+                            int64_t *partition_out);
+
 /* ---- values (driver/scenario_value.c) ---- */
 
 /* A key's text with draws. */

@@ -115,6 +115,22 @@ bool sfi_scenario_find_topic(struct sfi_scenario_load *l, const char *name, size
     return false;
 }
 
+bool sfi_scenario_split_any(struct sfi_scenario_load *l, const char *text, struct sf_place place, uint32_t *topic_out,
+                            int64_t *partition_out)
+{
+    const struct sf_scenario *scenario = l->scenario;
+    const char *slash = strrchr(text, '/');
+    for (uint32_t i = 0; slash != NULL && i < scenario->internal_count; i++) {
+        const char *name = scenario->topics[scenario->topic_count + i].name;
+        bool is_it = strlen(name) == (size_t)(slash - text) && strncmp(name, text, strlen(name)) == 0;
+        if (!is_it || !sf_value_int(slash + 1, partition_out)) continue;
+        if (*partition_out < 0 || *partition_out >= SF_SCENARIO_PARTITIONS_MAX) continue;
+        *topic_out = scenario->topic_count + i;
+        return true;
+    }
+    return sfi_scenario_split(l, text, place, false, topic_out, partition_out);
+}
+
 bool sfi_scenario_split(struct sfi_scenario_load *l, const char *text, struct sf_place place, bool has_default,
                         uint32_t *topic_out, int64_t *partition_out)
 {

@@ -5,6 +5,7 @@
 #include "core/app/values.h"
 #include "core/note.h"
 #include "core/topo/plan.h"
+#include "driver/point.h"
 #include "driver/scenario_load.h"
 
 #define SFI_ARGUMENT_BYTES 128u
@@ -71,6 +72,7 @@ static void refuse(struct sfi_scenario_load *l, const struct sf_yaml_node *when)
     sf_spelling_init(&spelling, when->text);
     for (uint16_t code = 0; code < SF_NOTE_COUNT; code++)
         if (sf_note_words(code)->level == SF_NOTE_POINT) sf_spelling_offer(&spelling, sf_note_words(code)->name);
+    sf_spelling_offer(&spelling, SF_DRIVER_POINT_FRONTIER);
     if (spelling.best != NULL)
         SFI_REFUSE(l, when->place, "`", when->text, "` is no point of the protocol; did you mean `", spelling.best,
                    "`?");
@@ -95,10 +97,10 @@ bool sfi_scenario_load_point(struct sfi_scenario_load *l, const struct sf_yaml_n
 {
     char step[SFI_ARGUMENT_BYTES];
     if (when->kind != SF_YAML_SCALAR) return false;
-    if (strncmp(when->text, "frontier(", strlen("frontier(")) == 0) {
-        sf_findings_add(l->findings, SF_FINDING_ERROR, "later", when->place,
-                        (const char *const[]){"`", when->text, "` is not yet supported", NULL});
-        return false;
+    if (match(when->text, SF_DRIVER_POINT_FRONTIER, point_out, step)) {
+        point_out->text = sfi_scenario_text(l, when, "");
+        point_out->note = SF_NOTE_LANE_EMITTED;
+        return true;
     }
     for (uint16_t code = 0; code < SF_NOTE_COUNT; code++) {
         const struct sf_note_words *words = sf_note_words(code);

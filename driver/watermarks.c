@@ -130,11 +130,14 @@ void sfi_watermarks_show(struct sfi_run *run)
     sf_text_add(text, "\n \"alignmentGroupMins\":{},\"alignmentBinding\":null,\n ");
     add_holding(text, process, ingest, &view, wall);
     sf_text_add(text, "\"partitions\":{\n");
+    bool is_first = true;
     for (uint32_t i = 0; i < view.partition_count; i++) {
         struct sf_partition_view partition;
         sf_ingest_partition_view(ingest, i, wall, &partition);
-        if (i > 0) sf_text_add(text, ",\n");
+        if (partition.is_taken) continue;
+        if (!is_first) sf_text_add(text, ",\n");
         add_partition(text, process, &partition);
+        is_first = false;
     }
     sf_text_add(text, "}}\n");
 }

@@ -151,11 +151,14 @@ struct sf_sim_kafka_fault {
     enum sf_sim_kafka_effect effect;
     uint32_t count;
     int64_t delay_us;
+    uint32_t *met; /* counts the requests that it met; must outlive the broker; NULL: nobody asks */
 };
 void sf_sim_kafka_fault(struct sf_sim_kafka *broker, const struct sf_sim_kafka_fault *fault);
 
 /* The next end of the id's transaction writes its markers `delay_us` after the decision (case 84). */
 void sf_sim_kafka_markers_delay(struct sf_sim_kafka *broker, const char *transactional_id, int64_t delay_us);
+/* Has the end come that it was for? */
+bool sf_sim_kafka_are_markers_delayed(struct sf_sim_kafka *broker, const char *transactional_id);
 /* The coordinator's clock jumps: an open transaction of the id is timed out now (case 80). False if none is open. */
 bool sf_sim_kafka_txn_timeout(struct sf_sim_kafka *broker, const char *transactional_id);
 /* A planned rebalance: the owner is asked to give up (REVOKING), the next member takes over. No-op without both. */

@@ -310,6 +310,7 @@ bool sfi_broker_take_fault(struct sf_sim_kafka *broker, const char *transactiona
             (transactional_id == NULL || strcmp(fault->transactional_id, transactional_id) != 0))
             continue;
         *fault_out = fault->fault;
+        if (fault->fault.met != NULL) (*fault->fault.met)++;
         fault_out->transactional_id = NULL;
         if (--fault->fault.count == 0) {
             *link = fault->next;

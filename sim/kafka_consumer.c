@@ -100,8 +100,11 @@ static void consumer_yield(void *self)
 static void consumer_close(void *self)
 {
     struct sfi_consumer *consumer = self;
-    if (consumer->member != NULL) (void)sf_sim_command(consumer->client.instance, SF_SIM_COMMAND_LEAVE);
+    struct sf_sim_instance *instance = consumer->client.instance;
+    enum sf_sim_fate fate = SF_SIM_FATE_NORMAL;
+    if (consumer->member != NULL) fate = sf_sim_command(instance, SF_SIM_COMMAND_LEAVE);
     sfi_client_close(&consumer->client);
+    if (fate == SF_SIM_FATE_DIE_SENT) sf_sim_instance_kill(instance); /* it has gone out; nobody hears an answer */
 }
 
 /* ---------------------------------------------------------------- client */

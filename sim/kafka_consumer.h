@@ -94,6 +94,8 @@ struct sfi_consumer {
     bool is_revoking_told;
     struct sf_member_token token;
     struct sfi_timer join;
+    enum sf_sim_fate join_fate;
+    enum sf_sim_fate yield_fate;
     struct sfi_timer yield;
     struct sfi_timer news;
     struct sfi_timer confirm;       /* the question */

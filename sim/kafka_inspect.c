@@ -144,6 +144,11 @@ void sf_sim_kafka_markers_delay(struct sf_sim_kafka *broker, const char *transac
     sfi_coord_get(broker, transactional_id)->markers_delay_us = delay_us;
 }
 
+bool sf_sim_kafka_are_markers_delayed(struct sf_sim_kafka *broker, const char *transactional_id)
+{
+    return sfi_coord_get(broker, transactional_id)->markers_delay_us < 0;
+}
+
 bool sf_sim_kafka_txn_timeout(struct sf_sim_kafka *broker, const char *transactional_id)
 {
     struct sfi_coord *coord = sfi_coord_find(broker, transactional_id);

@@ -14,6 +14,7 @@ static void note_push(struct sfi_consumer *consumer, enum sf_consumer_event_kind
 static void join_send(struct sfi_consumer *consumer, enum sf_sim_fate fate)
 {
     struct sf_sim_latency latency = consumer->client.broker->config.group;
+    consumer->join_fate = fate;
     sfi_timer_send(&consumer->join, sfi_client_leg_us(&consumer->client, latency, SF_SIM_DOMAIN_KAFKA_SEND), fate);
 }
 
@@ -25,12 +26,14 @@ static void join_fn(void *ctx)
     uint32_t topic = sfi_handle_tp(client->handle, (struct sf_tp){.topic = consumer->subscribed}).topic;
     consumer->member = sfi_group_join(consumer->group, consumer, client->instance->id, topic, consumer->static_id);
     if (client->instance->is_frozen) sfi_group_silence(consumer->member, true);
+    if (consumer->join_fate == SF_SIM_FATE_DIE_APPLIED) sfi_client_die(client);
 }
 
 static void yield_fn(void *ctx)
 {
     struct sfi_consumer *consumer = ctx;
     if (consumer->member != NULL) sfi_group_yield(consumer->member);
+    if (consumer->yield_fate == SF_SIM_FATE_DIE_APPLIED) sfi_client_die(&consumer->client);
 }
 
 /* What was asked when this member owns nothing more stays unanswered: that it does not, it hears as news. */
@@ -152,6 +155,7 @@ void sfi_member_yield(struct sfi_consumer *consumer)
     enum sf_sim_fate fate = sf_sim_command(client->instance, SF_SIM_COMMAND_YIELD);
     if (fate == SF_SIM_FATE_SWALLOW || !consumer->is_granted || !consumer->is_revoking_told) return;
     consumer->is_granted = consumer->is_revoking_told = false;
+    consumer->yield_fate = fate;
     sfi_timer_send(&consumer->yield, sfi_client_leg_us(client, client->broker->config.group, SF_SIM_DOMAIN_KAFKA_SEND),
                    fate);
 }

@@ -84,22 +84,34 @@ static const struct sf_schema_key crash_keys[] = {
     {"store", &store_fate, 0, "its disk; kept"},
 };
 static const struct sf_schema crash = SFI_OBJECT(crash_keys);
+static const struct sf_schema_key stop_keys[] = {
+    {"restart-after", &span, SF_KEY_REQUIRED, "how long after its end the application starts again"},
+};
+static const struct sf_schema fault_stop = SFI_OBJECT(stop_keys);
 static const struct sf_schema broker_answer = SFI_WORDS({"lost", 0}, {"given", 0}, {"late", 0});
 static const struct sf_schema broker_outcome = SFI_WORDS({"committed", 0}, {"aborted", 0});
+static const struct sf_schema broker_request = SFI_WORDS({"lost", 0});
+static const struct sf_schema broker_of =
+    SFI_WORDS({"init", 0}, {"write", 0}, {"offsets", 0}, {"commit", 0}, {"abort", 0});
 static const struct sf_schema_key broker_keys[] = {
-    {"answer", &broker_answer, SF_KEY_REQUIRED, "what the producer hears of it; late: the request comes twice"},
-    {"outcome", &broker_outcome, SF_KEY_REQUIRED, "what became of the transaction"},
+    {"answer", &broker_answer, 0, "of the next commit, what the producer hears; late: the request comes twice"},
+    {"outcome", &broker_outcome, 0, "beside `answer`: what became of the transaction"},
+    {"markers", &some_span, 0, "the next commit is answered at once, its markers stand so much later"},
+    {"request", &broker_request, 0, "the next one never arrives, and the client sends it again"},
+    {"of", &broker_of, 0, "beside `request`: which; commit"},
 };
 static const struct sf_schema broker = SFI_OBJECT(broker_keys);
 static const struct sf_schema partition_word =
-    SFI_WORDS({"unavailable", 0}, {"added", 0}, {"revoked", 0}, {"truncated", 0});
+    SFI_WORDS({"unavailable", 0}, {"added", 0}, {"revoked", 0}, {"assigned", 0}, {"truncated", 0});
 static const struct sf_schema unknown_word = SFI_WORDS({"unknown", 0});
-static const struct sf_schema_key lag_keys[] = {
-    {"lag", &unknown_word, SF_KEY_REQUIRED, "fetches fail (D6)"},
+static const struct sf_schema some_offset = {.type = SF_SCHEMA_INT, .min = 1, .max = INT64_MAX};
+static const struct sf_schema_key partition_keys_of_fault[] = {
+    {"lag", &unknown_word, 0, "fetches fail (D6)"},
+    {"log-start", &some_offset, 0, "what lies before this offset is gone (S7, K8)"},
 };
-static const struct sf_schema lag = SFI_OBJECT(lag_keys);
+static const struct sf_schema partition_trouble = SFI_OBJECT(partition_keys_of_fault);
 static const struct sf_schema partition_fate = {
-    .type = SF_SCHEMA_CHOICE, .scalar = &partition_word, .object = &lag};
+    .type = SF_SCHEMA_CHOICE, .scalar = &partition_word, .object = &partition_trouble};
 static const struct sf_schema partition_fates = {.type = SF_SCHEMA_MAP, .item = &partition_fate};
 static const struct sf_schema stopped_word = SFI_WORDS({"stopped", 0});
 static const struct sf_schema lane_fates = {.type = SF_SCHEMA_MAP, .item = &stopped_word};
@@ -108,7 +120,7 @@ static const struct sf_schema_key clock_keys[] = {
     {"jump", &any_span, SF_KEY_REQUIRED, "how far the wall clock jumps (T3)"},
 };
 static const struct sf_schema clock_fate = SFI_OBJECT(clock_keys);
-static const struct sf_schema standby_word = SFI_WORDS({"take-over", 0});
+static const struct sf_schema standby_word = SFI_WORDS({"take-over", 0}, {"hand-over", 0}, {"join", 0});
 static const struct sf_schema offsets_word = SFI_WORDS({"metadata-lost", 0});
 static const struct sf_schema swarm_word = SFI_WORDS({"default", 0});
 
@@ -118,10 +130,11 @@ static const struct sf_schema_key fault_keys[] = {
     {"until", &moment, 0, "when it ends"},
     {"when", &sfi_schema_text, 0, "a point of the protocol: barrier(4).stamped"},
     {"crash", &crash, 0, "the process dies"},
-    {"broker", &broker, 0, "the fate of a commit"},
+    {"stop", &fault_stop, 0, "the owner stops gracefully (S4), and starts again"},
+    {"broker", &broker, 0, "the fate of a request or its answer"},
     {"partition", &partition_fates, 0, "what befalls partitions, by topic/partition"},
     {"clock", &clock_fate, 0, "the wall clock alone"},
-    {"standby", &standby_word, 0, "another instance becomes the owner"},
+    {"standby", &standby_word, 0, "another instance becomes the owner: unasked, or in order; or it comes only now"},
     {"offsets", &offsets_word, 0, "the committed offsets lose their metadata, as with offset tools (K7)"},
     {"lane", &lane_fates, 0, "lanes that do not get to run, by step/lane"},
     {"ingest", &stopped_word, 0, "nothing is polled or dispatched"},
@@ -195,6 +208,7 @@ static const struct sf_schema partitions = {.type = SF_SCHEMA_LIST, .item = &par
 
 static const struct sf_schema metric = {.type = SF_SCHEMA_MAP, .item = &sfi_schema_text};
 static const struct sf_schema metrics = {.type = SF_SCHEMA_LIST, .item = &metric};
+static const struct sf_schema texts = {.type = SF_SCHEMA_LIST, .item = &sfi_schema_text};
 static const struct sf_schema rules = {.type = SF_SCHEMA_LIST, .item = &sfi_schema_name};
 
 static const struct sf_schema_key expect_keys[] = {
@@ -202,6 +216,8 @@ static const struct sf_schema_key expect_keys[] = {
     {"watermark", &watermarks, 0, "the global watermark at an instant"},
     {"partitions", &partitions, 0, "partitions at an instant, by topic/partition"},
     {"metrics", &metrics, 0, "counters by M3's names, at the end or `at` an instant"},
+    {"failed", &texts, 0, "the engine must give up, with these words among its own"},
+    {"said", &texts, 0, "words that must stand in notes and warnings of the engine"},
     {"refused", &rules, 0, "the application must not build, for these rules"},
     {"warned", &rules, 0, "warnings that the application must give"},
 };

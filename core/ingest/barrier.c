@@ -27,6 +27,7 @@ static bool is_due(const struct sf_ingest *ingest)
     if (sfi_is_memory_full(ingest)) return true;
     if (ingest->is_finishing) return is_final_due(ingest);
     if (ingest->config.is_barrier_manual) {
+        if (ingest->leaving_count > 0 && ingest->records > 0) return true; /* S8: the running epoch commits first */
         /* what falls on the instant of a FIX goes before it, however the work of that instant is cut into steps */
         bool is_settled = ingest->is_drained && ingest->stall != SFI_STALL_BUDGET;
         return ingest->fixes_owed > 0 && (is_settled || ingest->now.us > ingest->fix_seen.us);

@@ -26,6 +26,7 @@ void sfi_fail(struct sf_ingest *ingest, enum sf_status status, struct sf_tp tp, 
 static void rewind_partition(struct sf_ingest *ingest, uint32_t i)
 {
     struct sfi_partition *p = &ingest->partitions[i];
+    if (p->is_taken) return; /* all that it gave had committed before it left */
     bool is_anew = p->head != NULL || p->position != p->committed;
     sf_buffer_clear(&p->buffer, &ingest->held);
     sf_heap_remove(&ingest->order, i);
@@ -105,6 +106,11 @@ static void from_engine(struct sf_ingest *ingest, const struct sf_msg *msg)
     case SF_MSG_FIX:
         if (ingest->fixes_owed == 0) ingest->fix_seen = ingest->now;
         ingest->fixes_owed++;
+        break;
+    case SF_MSG_PAUSE: ingest->is_paused = msg->value != 0; break;
+    case SF_MSG_TAKE:
+    case SF_MSG_GIVE:
+        sfi_move(ingest, (struct sf_tp){(uint32_t)msg->value, (int32_t)msg->value2}, msg->kind == SF_MSG_TAKE);
         break;
     case SF_MSG_GROW:
         assert(ingest->growth == NULL);

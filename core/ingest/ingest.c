@@ -136,11 +136,14 @@ static uint32_t work(struct sf_ingest *ingest, const struct sf_step *step, uint3
     bool was_waiting = ingest->stall == SFI_STALL_WAIT;
     bool is_reading = !ingest->is_finishing && !ingest->has_failed;
     uint32_t used = 0;
+    if (ingest->leaving_count > 0) sfi_leave(ingest);
     if (ingest->growth != NULL && is_reading && ingest->committing == 0) sfi_grow(ingest, step);
     bool is_dispatch_first = ingest->is_dispatch_owed, is_poll_cut = false;
     ingest->is_dispatch_owed = false;
     if (is_reading && !is_dispatch_first) used += sfi_poll(ingest, step, budget, &is_poll_cut);
-    if (is_reading && used < budget) {
+    if (is_reading && (ingest->is_paused || ingest->leaving_count > 0)) {
+        ingest->stall = sf_heap_top(&ingest->order) != NULL ? SFI_STALL_PAUSED : SFI_STALL_NONE;
+    } else if (is_reading && used < budget) {
         used += sfi_dispatch(ingest, step, budget - used);
     } else if (is_reading && used > 0 && sf_heap_top(&ingest->order) != NULL) {
         ingest->stall = SFI_STALL_BUDGET;

@@ -66,7 +66,7 @@ struct sf_ingest_config {
     struct sf_edge *from_commit;   /* COMMITTED */
     struct sf_edge *to_engine;     /* STOPPED, RESUMED, FAULT */
     struct sf_edge *from_engine;   /* STOP, RESET, FINISH, FIX; edges of engine and driver: generation 0 both ways */
-    struct sf_edge *from_driver;   /* FIX; NULL: none */
+    struct sf_edge *from_driver;   /* FIX, PAUSE, TAKE, GIVE; NULL: none */
 };
 
 struct sf_ingest;
@@ -91,6 +91,8 @@ struct sf_partition_view {
     int64_t held_since_ms;   /* wall clock */
     uint32_t buffered;
     bool is_paused;
+    bool is_leaving;         /* as soon as what it gave has committed */
+    bool is_taken;           /* it is not read (S8) and counts nowhere */
     int64_t next_offset;     /* next undispatched */
 };
 

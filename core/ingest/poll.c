@@ -8,8 +8,7 @@
 
 #define JANUARY_1970_END INT64_C(2678400000) /* ms; a time before it may be in seconds (T5) */
 
-/* Number of a partition; UINT32_MAX: not ours. */
-static uint32_t find_partition(const struct sf_ingest *ingest, struct sf_tp tp)
+uint32_t sfi_find_partition(const struct sf_ingest *ingest, struct sf_tp tp)
 {
     if (tp.topic >= ingest->topic_count) return UINT32_MAX;
     uint32_t first = ingest->topics[tp.topic].first, end = ingest->topics[tp.topic].end;
@@ -37,7 +36,7 @@ void sfi_note_later(struct sf_ingest *ingest, uint32_t i)
 void sfi_update_wait(struct sf_ingest *ingest, uint32_t i)
 {
     const struct sfi_partition *p = &ingest->partitions[i];
-    struct sf_wait_state state = {.is_empty = p->head == NULL,
+    struct sf_wait_state state = {.is_empty = p->head == NULL && !p->is_taken,
                                   .is_idle = ingest->tracker.parts[i].is_idle && !p->is_touched,
                                   .is_lag_known = p->is_lag_known,
                                   .is_caught_up = p->is_caught_up};
@@ -257,8 +256,8 @@ static uint32_t handle(struct sf_ingest *ingest, const struct sf_step *step, con
     assert(event->kind <= SF_CONSUMER_PARTITION); /* we are no member of a group */
     struct sf_tp tp = event->kind == SF_CONSUMER_BATCH ? event->batch->tp : event->tp;
     uint32_t generation = event->kind == SF_CONSUMER_BATCH ? event->batch->generation : event->generation;
-    uint32_t i = find_partition(ingest, tp);
-    bool is_stale = i == UINT32_MAX ||
+    uint32_t i = sfi_find_partition(ingest, tp);
+    bool is_stale = i == UINT32_MAX || ingest->partitions[i].is_taken ||
                     (event->kind != SF_CONSUMER_PARTITION && generation != ingest->partitions[i].generation);
     if (is_stale) {
         if (event->kind == SF_CONSUMER_BATCH) sf_consumer_release(ingest->consumer, event->batch);

@@ -8,6 +8,7 @@
  *     dispatch.c  records to lanes; batches that come back
  *     barrier.c   what makes one due, fixing it, its commit
  *     grow.c      partitions found while running (G4)
+ *     leave.c     partitions that are taken, and come back (S8)
  *     view.c      what an operator sees
  *
  * Positions of a partition:
@@ -62,6 +63,8 @@ struct sfi_partition {
     uint32_t generation;          /* of the consumer's add or seek */
     int64_t position;             /* the consumer's */
     bool is_paused;
+    bool is_leaving;              /* as soon as what it gave has committed */
+    bool is_taken;                /* it is not read and counts nowhere */
     bool is_unavailable;
     bool is_lag_known;
     bool is_caught_up;
@@ -104,6 +107,7 @@ enum sfi_stall {
     SFI_STALL_WAIT,   /* D5 */
     SFI_STALL_CREDIT, /* a lane is full (L5) */
     SFI_STALL_MEMORY, /* the uncommitted epoch is too large (L5) */
+    SFI_STALL_PAUSED, /* by the host (M2), or until a partition has left (S8) */
     SFI_STALL_END     /* finishing or failed: nothing is read or dispatched any more */
 };
 
@@ -200,6 +204,8 @@ struct sf_ingest {
     bool is_final_again;        /* one was aborted: the next keeps the shortest interval from it (B2) */
     bool is_stopped;            /* STOP came, RESET did not yet */
     bool is_stopped_for_good;
+    bool is_paused;             /* by the host (M2) */
+    uint32_t leaving_count;     /* partitions */
     const struct sf_ingest_growth *growth; /* partitions to take at the next chance; the engine's until GROWN */
     bool has_failed;            /* FAULT was sent: nothing is dispatched or fixed any more */
     struct sf_failure failure;
@@ -254,12 +260,19 @@ void sfi_join(struct sf_ingest *ingest, uint32_t i);
 /* grow.c: takes the partitions of ingest->growth. No barrier is under way, no dispatch batch begun. */
 void sfi_grow(struct sf_ingest *ingest, const struct sf_step *step);
 
+/* leave.c. `is_taken`: it is to leave, else it is back. */
+void sfi_move(struct sf_ingest *ingest, struct sf_tp tp, bool is_taken);
+/* Those that leave do so now, if what they gave has committed. */
+void sfi_leave(struct sf_ingest *ingest);
+
 /* control.c: messages, at most `budget`; units used. */
 uint32_t sfi_control(struct sf_ingest *ingest, const struct sf_step *step, uint32_t budget);
 /* Tells the engine, once, and stops (M5, T4, S7); ingest->failure is filled. */
 void sfi_fail(struct sf_ingest *ingest, enum sf_status status, struct sf_tp tp, int64_t offset);
 
 /* poll.c */
+/* Number of a partition; UINT32_MAX: not ours. */
+uint32_t sfi_find_partition(const struct sf_ingest *ingest, struct sf_tp tp);
 /* *is_cut_out: the budget ended it before the broker or D1 did, so the next step goes on with it. */
 uint32_t sfi_poll(struct sf_ingest *ingest, const struct sf_step *step, uint32_t budget, bool *is_cut_out);
 /* Judges what waits until there is a head: skips, warns, or fails. */

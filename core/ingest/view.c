@@ -36,6 +36,8 @@ void sf_ingest_partition_view(const struct sf_ingest *ingest, uint32_t index, st
         .held_since_ms = part->is_held ? part->held_wall_ms : SF_TIME_UNSET,
         .buffered = p->buffer.waiting,
         .is_paused = p->is_paused,
+        .is_leaving = p->is_leaving,
+        .is_taken = p->is_taken,
         .next_offset = sfi_running(p)};
 }
 
@@ -53,8 +55,10 @@ bool sf_ingest_is_settled(const struct sf_ingest *ingest)
 {
     bool is_owed = ingest->config.is_barrier_manual ? ingest->fixes_owed > 0 : sfi_has_content(ingest);
     if (!ingest->has_started || !ingest->is_drained || is_owed || ingest->committing != 0) return false;
-    if (sf_heap_top(&ingest->order) != NULL || ingest->is_stopped) return false;
-    for (uint32_t i = 0; i < ingest->partition_count; i++)
-        if (!ingest->partitions[i].is_lag_known || !ingest->partitions[i].is_caught_up) return false;
+    if (sf_heap_top(&ingest->order) != NULL || ingest->is_stopped || ingest->leaving_count > 0) return false;
+    for (uint32_t i = 0; i < ingest->partition_count; i++) {
+        const struct sfi_partition *p = &ingest->partitions[i];
+        if (!p->is_taken && (!p->is_lag_known || !p->is_caught_up)) return false;
+    }
     return true;
 }

@@ -363,6 +363,9 @@ bool sfi_commit_obey(struct sf_commit *commit, const struct sf_step *step, uint3
         case SF_MSG_FINISH:
         case SF_MSG_FIX:
         case SF_MSG_OWNER:
+        case SF_MSG_PAUSE:
+        case SF_MSG_TAKE:
+        case SF_MSG_GIVE:
         case SF_MSG_GROW:
         case SF_MSG_GROWN: assert(false); break;
         default: assert(false); break;

@@ -56,6 +56,9 @@ enum sf_msg_kind {
     SF_MSG_FIX,       /* driver -> ingest: fix a barrier now (scenarios that list their barriers) */
     SF_MSG_SESSION,   /* engine -> commit: SF_SESSION_…; commit -> engine: done, value: status */
     SF_MSG_OWNER,     /* commit -> engine: flags: SF_OWNER_… */
+    SF_MSG_PAUSE,     /* host -> ingest: nothing is dispatched (value 1), or all is as before (0) */
+    SF_MSG_TAKE,      /* host -> ingest: it gives the partition up (value: topic, value2: partition) in order (S8) */
+    SF_MSG_GIVE,      /* host -> ingest: and has it again */
     SF_MSG_GROW,      /* engine -> ingest: ptr: struct sf_ingest_growth, the engine's until GROWN */
     SF_MSG_GROWN      /* ingest -> engine: the partitions of GROW are read */
 };

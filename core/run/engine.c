@@ -83,6 +83,9 @@ static void take(struct sf_engine *engine, const struct sf_step *step, const str
     case SF_MSG_STOP:
     case SF_MSG_RESET:
     case SF_MSG_FIX:
+    case SF_MSG_PAUSE:
+    case SF_MSG_TAKE:
+    case SF_MSG_GIVE:
     case SF_MSG_GROW:
     default: assert(false); break;
     }
@@ -241,6 +244,23 @@ void sf_engine_fix(struct sf_engine *engine)
     sf_edge_push(engine->host_to_ingest, &(struct sf_msg){.kind = SF_MSG_FIX});
 }
 
+void sf_engine_pause(struct sf_engine *engine, bool is_paused)
+{
+    sf_edge_push(engine->host_to_ingest, &(struct sf_msg){.kind = SF_MSG_PAUSE, .value = is_paused});
+}
+
+void sf_engine_take(struct sf_engine *engine, struct sf_tp tp)
+{
+    sf_edge_push(engine->host_to_ingest,
+                 &(struct sf_msg){.kind = SF_MSG_TAKE, .value = tp.topic, .value2 = tp.partition});
+}
+
+void sf_engine_give(struct sf_engine *engine, struct sf_tp tp)
+{
+    sf_edge_push(engine->host_to_ingest,
+                 &(struct sf_msg){.kind = SF_MSG_GIVE, .value = tp.topic, .value2 = tp.partition});
+}
+
 enum sf_engine_phase sf_engine_phase(const struct sf_engine *engine)
 {
     return engine->phase;
@@ -269,6 +289,16 @@ const struct sf_sink_counts *sf_engine_sink_counts(const struct sf_engine *engin
 uint64_t sf_engine_transactions_lost(const struct sf_engine *engine)
 {
     return engine->transactions_lost;
+}
+
+static bool is_empty(const struct sf_edge *edge)
+{
+    return atomic_load_explicit(&edge->written, memory_order_acquire) == edge->in.consumed;
+}
+
+bool sf_engine_has_heard(const struct sf_engine *engine)
+{
+    return is_empty(engine->host_to_engine) && is_empty(engine->host_to_ingest);
 }
 
 bool sf_engine_is_settled(const struct sf_engine *engine)

@@ -76,6 +76,15 @@ void sf_engine_destroy(struct sf_engine *engine);
 void sf_engine_finish(struct sf_engine *engine);
 /* Ask for one barrier (manual barriers only). At most 2,000 may be asked for that ingest has had no step to see. */
 void sf_engine_fix(struct sf_engine *engine);
+/* Nothing more is dispatched until it is told otherwise (M2). What has been is committed; sources are listened to until
+ * their buffers are full (D1), and the clocks of those with records waiting stand still (I7). A stop ends it, too. */
+void sf_engine_pause(struct sf_engine *engine, bool is_paused);
+/* A partition, by the engine's number of its topic, is taken in order: the running epoch commits first, then what is
+ * buffered of it is thrown away and it leaves the minimum (S8, G4). No-op for what is not read. Others share nothing
+ * of it; a new engine reads it again. */
+void sf_engine_take(struct sf_engine *engine, struct sf_tp tp);
+/* It is back, and read from its committed position on. No-op for what is read. */
+void sf_engine_give(struct sf_engine *engine, struct sf_tp tp);
 
 /* --- for a host that knows no task is running (the simulator between steps) */
 
@@ -89,6 +98,8 @@ const struct sf_step_counts *sf_engine_step_counts(const struct sf_engine *engin
 const struct sf_sink_counts *sf_engine_sink_counts(const struct sf_engine *engine);
 /* transactions.lost.total (B14). */
 uint64_t sf_engine_transactions_lost(const struct sf_engine *engine);
+/* Nothing that the host has said is still on its way. */
+bool sf_engine_has_heard(const struct sf_engine *engine);
 /* Nothing is under way or owed: RUNNING, settled ingest, no open transaction. */
 bool sf_engine_is_settled(const struct sf_engine *engine);
 

@@ -41,6 +41,7 @@ struct world_log {
     uint32_t count;
     uint32_t generation;
     uint32_t seeks;
+    uint32_t removes;
     int64_t sought;    /* where the last seek or add went */
     bool is_paused;
     bool is_caught_up; /* says so after a seek too */
@@ -200,9 +201,13 @@ static uint32_t world_seek(void *self, struct sf_tp tp, int64_t offset)
 
 static void world_remove(void *self, struct sf_tp tp)
 {
-    (void)self;
-    (void)tp;
-    fail_msg("nothing is unassigned");
+    struct world *w = self;
+    uint32_t i = world_index(w, tp), kept = 0;
+    for (uint32_t k = 0; k < w->event_count; k++)
+        if (w->events[k].log != i) w->events[kept++] = w->events[k];
+    w->event_count = kept;
+    w->logs[i].is_paused = false;
+    w->logs[i].removes++;
 }
 
 static void world_pause(void *self, struct sf_tp tp)
@@ -473,6 +478,15 @@ static void world_at(struct world *w, int64_t ms)
 static void world_fix(struct world *w)
 {
     sf_edge_push(world_edge(w, WORLD_FROM_DRIVER), &(struct sf_msg){.kind = SF_MSG_FIX});
+}
+
+/* What the host says of a partition, or of a pause. */
+static void world_host_says(struct world *w, enum sf_msg_kind kind, uint32_t i)
+{
+    sf_edge_push(world_edge(w, WORLD_FROM_DRIVER), &(struct sf_msg){.kind = (uint16_t)kind,
+                                                                    .value = w->logs[i].tp.topic,
+                                                                    .value2 = w->logs[i].tp.partition});
+    world_run(w);
 }
 
 /* A barrier at `ms`, after what falls on that instant. */

@@ -2,6 +2,7 @@
 #include "driver/draw.h"
 #include "driver/json_text.h"
 #include "driver/point.h"
+#include "driver/swarm.h"
 #include "driver/time_text.h"
 #include "driver/trail.h"
 #include "sim/random.h"
@@ -189,6 +190,48 @@ static void a_trail_names_the_first_step_that_differs(void **state)
     sf_driver_trail_deinit(&trail);
 }
 
+/* ---------------------------------------------------------------- swarms */
+
+static const char swarm_yaml[] = "scenario: x\n"
+                                 "topics: {t: {partitions: 2}}\n"
+                                 "app: {application: {id: a}, stoatflow: {processing.lanes: 2},\n"
+                                 "  sources: {s: {topic: t, value: json}},\n"
+                                 "  streams: [{name: f, from: s, filter: \"true\"}], sinks: [{from: f, topic: o}]}\n"
+                                 "input: [{from: +0s, until: +9s, every: 1s, to: t}]\n"
+                                 "faults: [{swarm: default}]\n";
+
+static void swarm_is_drawn_within_what_the_scenario_lists_and_begins_with_a_crash(void **state)
+{
+    (void)state;
+    struct sf_text text;
+    sf_text_init_growing(&text, sf_alloc_libc());
+    struct sf_scenario *scenario =
+        sf_driver_scenario_parse(swarm_yaml, strlen(swarm_yaml), "f", sf_alloc_libc(), &text);
+    CHECK(scenario != NULL);
+    uint32_t kinds[SF_SCENARIO_SWARM + 1] = {0};
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct sf_scenario_fault faults[SF_DRIVER_SWARM_FAULTS], again[SF_DRIVER_SWARM_FAULTS];
+        uint32_t count = sf_driver_swarm_draw(scenario, 0, seed, 2, faults);
+        CHECK(count >= 1 && count <= SF_DRIVER_SWARM_FAULTS);
+        CHECK_EQ(faults[0].kind, SF_SCENARIO_CRASH);
+        CHECK_EQ(sf_driver_swarm_draw(scenario, 0, seed, 2, again), count);
+        for (uint32_t i = 0; i < count; i++) {
+            kinds[faults[i].kind]++;
+            CHECK_EQ(faults[i].kind, again[i].kind);
+            CHECK_EQ(faults[i].at_ms, again[i].at_ms);
+            CHECK(faults[i].at_ms >= 0 && faults[i].at_ms <= 15000);
+            CHECK(!faults[i].is_at_point && faults[i].partition < 2 && faults[i].lane < 2 && faults[i].step < 1);
+        }
+    }
+    for (uint32_t kind = 0; kind < SF_SCENARIO_SWARM; kind++) {
+        bool is_drawn = kind != SF_SCENARIO_ADDED && kind != SF_SCENARIO_TRUNCATED &&
+                        kind != SF_SCENARIO_LOG_START && kind != SF_SCENARIO_METADATA_LOST;
+        CHECK_EQ(kinds[kind] > 0, is_drawn);
+    }
+    sf_driver_scenario_destroy(scenario);
+    sf_text_deinit(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +245,7 @@ int main(void)
         cmocka_unit_test(a_star_takes_the_occurrence_that_the_seed_drew),
         cmocka_unit_test(a_frontier_is_emitted_when_every_lane_has_passed),
         cmocka_unit_test(a_trail_names_the_first_step_that_differs),
+        cmocka_unit_test(swarm_is_drawn_within_what_the_scenario_lists_and_begins_with_a_crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

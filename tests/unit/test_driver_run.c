@@ -313,6 +313,57 @@ static void an_output_row_that_differs_is_told_with_both_values(void **state)
                  "window [1970-01-02T00:00:00.000Z, 1970-01-02T00:00:00.100Z) {\"n\":1} at 1970-01-02T00:00:00.010Z");
 }
 
+/* What is left with the broker has happened when a request met it. */
+static void a_fault_that_no_request_meets_fails_the_run(void **state)
+{
+    (void)state;
+    check_broken(with(quiet_yaml, "input:", "faults: [{at: +2s, broker: {request: lost, of: abort}}]\ninput:"), "fault",
+                 "it happens at +2.000s", "no request met it");
+}
+
+/* Partition 0 has a record without a time. */
+#define FAILING "input:\n  - {at: +600ms, to: in/0, key: a, value: {}, ts: -1}\n"
+
+static void an_engine_that_gives_up_as_expected_ends_a_run_that_holds(void **state)
+{
+    (void)state;
+    struct sf_driver_report report;
+    run_yaml(with(quiet_yaml, "input:\n",
+                  "expect: {failed: [\"partition 0\", \"offset 2\"], output: {out: {exactly: []}}}\n" FAILING),
+             sf_driver_options_default(), &report);
+    CHECK_EQ(report.verdict, SF_DRIVER_HELD);
+    CHECK_EQ(report.elapsed_us, 600000);
+    sf_driver_report_deinit(&report);
+}
+
+static void an_engine_that_gives_up_with_other_words_or_not_at_all_fails_the_run(void **state)
+{
+    (void)state;
+    struct sf_driver_report report;
+    run_yaml(with(quiet_yaml, "input:\n", "expect: {failed: [\"offset 7\"]}\n" FAILING), sf_driver_options_default(),
+             &report);
+    CHECK_EQ(report.verdict, SF_DRIVER_BROKEN);
+    CHECK_EQ(report.violation_count, 1);
+    CHECK_STR(report.violations[0].rule, "expect.failed");
+    CHECK_STR(report.violations[0].expected, "offset 7");
+    assert_non_null(strstr(report.violations[0].actual, "offset 2"));
+    sf_driver_report_deinit(&report);
+    check_broken(with(quiet_yaml, "input:", "expect: {failed: [offset]}\ninput:"), "expect.failed", "offset",
+                 "it did not give up");
+}
+
+static void words_that_the_engine_never_says_fail_the_run(void **state)
+{
+    (void)state;
+    struct sf_driver_report report;
+    run_yaml(with(quiet_yaml, "input:", "expect: {said: [\"in/1 is idle\"]}\ninput:"), sf_driver_options_default(),
+             &report);
+    CHECK_EQ(report.verdict, SF_DRIVER_HELD);
+    sf_driver_report_deinit(&report);
+    check_broken(with(quiet_yaml, "input:", "expect: {said: [\"in/7 is idle\"]}\ninput:"), "expect.said",
+                 "in/7 is idle", "it never said so");
+}
+
 /* However much is wrong with the output, a report's first lines say what came before it. */
 static void what_did_not_happen_is_told_before_the_output(void **state)
 {
@@ -546,6 +597,37 @@ static void a_crash_at_every_command_of_a_run_leaves_the_output_as_it_was(void *
     CHECK_EQ(answer.status, 0);
     sfsim(&answer, "crashes", path, "--at", "5:lost", NULL);
     CHECK_EQ(answer.status, 2);
+    sfsim(&answer, "crashes", path, "--at", "2/1:given", NULL);
+    CHECK_EQ(answer.status, 2);
+    assert_non_null(strstr(answer.err, "the crash at 2/1:given never came"));
+    (void)unlink(path);
+}
+
+/* The second process is crashed, too; the first one's stop is not taken for the crash that was asked for. */
+static void crashes_fall_into_every_process_of_a_scenario(void **state)
+{
+    (void)state;
+    struct answer answer;
+    char path[64];
+    write_file(path, "scenario: two\n"
+                     "app: {application: {id: two}, stoatflow: {instance: only, processing.lanes: 1},\n"
+                     "  sources: {in: {topic: in, key: string, value: json}},\n"
+                     "  streams: [{name: some, from: in, filter: \"true\"}], sinks: [{from: some, topic: out}]}\n"
+                     "topics: {in: {partitions: 1}}\n"
+                     "input:\n"
+                     "  - {at: +0ms, to: in/0, key: a, value: 1}\n"
+                     "  - {at: +3s, to: in/0, key: a, value: 2}\n"
+                     "faults: [{at: +2s, stop: {restart-after: 100ms}}]\n"
+                     "expect: {output: {out: {exactly: [{key: a, value: 1}, {key: a, value: 2}]}}}\n");
+    sfsim(&answer, "crashes", path, "--at", "2/1:given", NULL);
+    CHECK_EQ(answer.status, 0);
+    sfsim(&answer, "crashes", path, "--at", "2/99999:given", NULL);
+    CHECK_EQ(answer.status, 2);
+    sfsim(&answer, "crashes", path, "--at", "/1:given", NULL);
+    CHECK_EQ(answer.status, 2);
+    sfsim(&answer, "crashes", path, NULL);
+    if (answer.status != 0) fail_msg("%s%s", answer.out, answer.err);
+    assert_non_null(strstr(answer.out, " 0 did not"));
     (void)unlink(path);
 }
 
@@ -557,6 +639,10 @@ int main(void)
         cmocka_unit_test(an_epoch_whose_commit_died_with_the_process_runs_again_s2),
         cmocka_unit_test(a_record_is_dropped_only_below_the_floor_f2),
         cmocka_unit_test(a_fault_that_never_comes_fails_the_run),
+        cmocka_unit_test(a_fault_that_no_request_meets_fails_the_run),
+        cmocka_unit_test(an_engine_that_gives_up_as_expected_ends_a_run_that_holds),
+        cmocka_unit_test(an_engine_that_gives_up_with_other_words_or_not_at_all_fails_the_run),
+        cmocka_unit_test(words_that_the_engine_never_says_fail_the_run),
         cmocka_unit_test(a_metric_that_differs_fails_the_run),
         cmocka_unit_test(an_output_row_that_differs_is_told_with_both_values),
         cmocka_unit_test(what_did_not_happen_is_told_before_the_output),
@@ -570,6 +656,7 @@ int main(void)
         cmocka_unit_test(help_version_points_and_schema_go_to_stdout),
         cmocka_unit_test(an_application_is_checked_without_running_it),
         cmocka_unit_test(a_crash_at_every_command_of_a_run_leaves_the_output_as_it_was),
+        cmocka_unit_test(crashes_fall_into_every_process_of_a_scenario),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,9 @@
 
 #include "core/note.h"
 #include "core/time/event_time.h"
+#include <stdio.h>
+
+#include "driver/point.h"
 #include "driver/scenario.h"
 
 #define START INT64_C(1790071200000) /* 2026-09-22T10:00:00Z */
@@ -148,7 +151,9 @@ static void faults_are_read_one_per_partition(void **state)
         SF_SCENARIO_CRASH,      SF_SCENARIO_CRASH,        SF_SCENARIO_BROKER,         SF_SCENARIO_CRASH,
         SF_SCENARIO_UNAVAILABLE, SF_SCENARIO_LAG_UNKNOWN, SF_SCENARIO_ADDED,          SF_SCENARIO_REVOKED,
         SF_SCENARIO_CLOCK_JUMP, SF_SCENARIO_TAKE_OVER,    SF_SCENARIO_LANE_STOPPED,   SF_SCENARIO_INGEST_STOPPED,
-        SF_SCENARIO_PAUSE,      SF_SCENARIO_SWARM};
+        SF_SCENARIO_PAUSE,      SF_SCENARIO_STOP,         SF_SCENARIO_MARKERS,        SF_SCENARIO_REQUEST_LOST,
+        SF_SCENARIO_REQUEST_LOST, SF_SCENARIO_JOIN,       SF_SCENARIO_HAND_OVER,      SF_SCENARIO_ASSIGNED,
+        SF_SCENARIO_LOG_START,  SF_SCENARIO_SWARM};
     CHECK_EQ(full.scenario->fault_count, sizeof kinds / sizeof kinds[0]);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) CHECK_EQ(faults[i].kind, kinds[i]);
     CHECK_EQ(faults[0].at_ms, 180000);
@@ -172,6 +177,16 @@ static void faults_are_read_one_per_partition(void **state)
     CHECK_EQ(faults[10].step, 1);
     CHECK_EQ(faults[10].lane, 0);
     CHECK(faults[12].is_paused);
+    CHECK_EQ(faults[13].restart_after_ms, 3000);
+    CHECK(faults[14].is_at_point);
+    CHECK_EQ(faults[14].point.note, SF_NOTE_LANE_EMITTED);
+    CHECK_EQ(faults[14].point.epoch, 5);
+    CHECK_EQ(faults[14].span_ms, 250);
+    CHECK_EQ(faults[15].request, SF_SCENARIO_REQUEST_OFFSETS);
+    CHECK_EQ(faults[16].request, SF_SCENARIO_REQUEST_COMMIT);
+    CHECK_EQ(faults[20].offset, 7);
+    CHECK(faults[20].topic >= full.scenario->topic_count);
+    CHECK_STR(full.scenario->topics[faults[20].topic].name, "everything-counts-changelog");
 }
 
 static void expectations_are_read(void **state)
@@ -208,6 +223,10 @@ static void expectations_are_read(void **state)
     CHECK_EQ(s->metrics[0].at_ms, SF_SCENARIO_UNUSED);
     CHECK_EQ(s->metrics[1].at_ms, 60000);
     CHECK_EQ(s->metrics[1].value, 3);
+    CHECK_EQ(s->failed_count, 2);
+    CHECK_STR(s->failed[1].name, "offset 3");
+    CHECK_EQ(s->said_count, 1);
+    CHECK_STR(s->said[0].name, "is paused at");
     CHECK_EQ(s->warned_count, 1);
     CHECK_STR(s->warned[0].name, "alignment-mixed-watermark-bounds");
 }
@@ -364,8 +383,8 @@ static void mistakes_are_named_at_their_place(void **state)
          "4:44: error: `c%6d` is not a sequence such as c%06d: one %d or %0Nd [V8]\n"},
         {"input: [{at: +1s, to: t, headers: {}}]\n",
          "4:26: error: `headers` (input.#1) is not yet supported [later]\n"},
-        {"faults: [{at: +1s}]\n", "4:10: error: a fault does nothing: give it crash, broker, partition, clock, "
-                                  "standby, offsets, lane, ingest, pause or swarm [V8]\n"},
+        {"faults: [{at: +1s}]\n", "4:10: error: a fault does nothing: give it crash, stop, broker, partition, "
+                                  "clock, standby, offsets, lane, ingest, pause or swarm [V8]\n"},
         {"faults: [{crash: {restart-after: 1s}}]\n", "4:10: error: `crash` needs `at` or `when` [V8]\n"},
         {"faults: [{at: +1s, lane: {f/0: stopped}}]\n", "4:10: error: `lane` needs `from` and `until` [V8]\n"},
         {"faults: [{at: +1s, crash: {restart-after: 1s}, pause: true}]\n",
@@ -374,8 +393,33 @@ static void mistakes_are_named_at_their_place(void **state)
          "4:17: error: `barier(4).stamped` is no point of the protocol; did you mean `barrier(n).stamped`? [V8]\n"},
         {"faults: [{when: \"lane(g.0).crossed(1)\", crash: {restart-after: 1s}}]\n",
          "4:17: error: there is no step `g` in the application [V8]\n"},
-        {"faults: [{when: \"frontier(1).emitted\", crash: {restart-after: 1s}}]\n",
-         "4:17: error: `frontier(1).emitted` is not yet supported [later]\n"},
+        {"faults: [{when: \"frontier(1).emited\", crash: {restart-after: 1s}}]\n",
+         "4:17: error: `frontier(1).emited` is no point of the protocol; did you mean `frontier(n).emitted`? [V8]\n"},
+        {"faults: [{from: +1s, until: +2s, stop: {restart-after: 1s}}]\n",
+         "4:10: error: `stop` needs `at` or `when` [V8]\n"},
+        {"faults: [{at: +1s, stop: {}}]\n",
+         "4:20: error: faults.#1.stop has no `restart-after`: how long after its end the application starts again "
+         "[V8]\n"},
+        {"faults: [{at: +1s, broker: {answer: lost}}]\n",
+         "4:20: error: `broker` has `answer` with `outcome`, or `markers`, or `request` (perhaps with `of`) [V8]\n"},
+        {"faults: [{at: +1s, broker: {request: lost, markers: 1s}}]\n",
+         "4:20: error: `broker` has `answer` with `outcome`, or `markers`, or `request` (perhaps with `of`) [V8]\n"},
+        {"faults: [{at: +1s, broker: {of: commit}}]\n",
+         "4:20: error: `broker` has `answer` with `outcome`, or `markers`, or `request` (perhaps with `of`) [V8]\n"},
+        {"faults: [{at: +1s, broker: {request: lost, of: comit}}]\n",
+         "4:48: error: faults.#1.broker.of cannot be `comit`; did you mean `commit`? [V8]\n"},
+        {"faults: [{at: +1s, broker: {markers: 0s}}]\n",
+         "4:38: error: faults.#1.broker.markers is 0s and must be at least 1ms [V8]\n"},
+        {"faults: [{at: +1s, partition: {t/0: {}}}]\n",
+         "4:37: error: `t/0` needs either `lag` or `log-start` [V8]\n"},
+        {"faults: [{from: +1s, until: +2s, partition: {t/0: {log-start: 4}}}]\n",
+         "4:51: error: `log-start` happens `at` an instant [V8]\n"},
+        {"faults: [{at: +1s, partition: {a-f-chagelog/0: {log-start: 4}}}]\n",
+         "4:32: error: there is no topic `a-f-chagelog`; list it under `topics` [V8]\n"},
+        {"faults: [{at: +1s, partition: {t/0: asigned}}]\n",
+         "4:37: error: faults.#1.partition.t/0 cannot be `asigned`; did you mean `assigned`? [V8]\n"},
+        {"expect: {failed: no}\n", "4:18: error: expect.failed must be a list, not `no` [V8]\n"},
+        {"expect: {said: [[a]]}\n", "4:17: error: expect.said.#1 must be a text, not a list [V8]\n"},
         {"faults: [{from: +1s, until: +1s, ingest: stopped}]\n", "4:29: error: `until` must lie behind `from` [V8]\n"},
         {"faults: [{at: +2s, partition: {t/3: added}}]\n"
          "input: [{at: +1s, to: t/2}, {at: +2s, to: t/3}]\n",
@@ -436,6 +480,41 @@ static void mistakes_are_named_at_their_place(void **state)
     }
 }
 
+/* `name` with numbers for its letters: `lane(s.i).crossed(n)` -> `lane(f.0).crossed(3)`. */
+static void fill_point(const char *name, char out[64])
+{
+    size_t length = 0;
+    for (; *name != '\0'; name++) {
+        if (strncmp(name, "(s.i)", 5) == 0) {
+            memcpy(out + length, "(f.0)", 5);
+            length += 5;
+            name += 4;
+        } else {
+            out[length++] = name[0] == 'n' && name[1] == ')' ? '3' : name[0];
+        }
+    }
+    out[length] = '\0';
+}
+
+static void every_point_that_is_listed_can_be_named(void **state)
+{
+    (void)state;
+    const char *name, *words;
+    uint32_t count = 0;
+    for (; sf_driver_point_describe(count, &name, &words); count++) {
+        struct help help;
+        char point[64], yaml[512];
+        fill_point(name, point);
+        (void)snprintf(yaml, sizeof yaml, GOOD "faults: [{when: \"%s\", crash: {restart-after: 1s}}]\n", point);
+        load(&help, yaml);
+        CHECK_STR(help.text.data, "");
+        CHECK(help.scenario != NULL);
+        CHECK_STR(help.scenario->faults[0].point.text, point);
+        end(&help);
+    }
+    CHECK_EQ(count, 13);
+}
+
 static void mistakes_of_the_application_are_named_too(void **state)
 {
     (void)state;
@@ -480,6 +559,7 @@ int main(void)
         cmocka_unit_test(a_window_ends_at_midnight),
         cmocka_unit_test(a_lane_needs_its_step_where_there_are_several_sub_topologies),
         cmocka_unit_test(mistakes_are_named_at_their_place),
+        cmocka_unit_test(every_point_that_is_listed_can_be_named),
         cmocka_unit_test(mistakes_of_the_application_are_named_too),
         cmocka_unit_test(a_source_whose_topic_is_not_listed_is_refused),
     };

@@ -94,6 +94,47 @@ static void killed_owner_holds_its_place_until_its_session_ends(void **state)
     history_close(&h);
 }
 
+/* Joined, and dead before it hears that it is the owner: its place is free when its session has run out. */
+static void crash_behind_a_join_leaves_a_member_that_nobody_hears_of(void **state)
+{
+    (void)state;
+    setup_exact();
+    struct party *a = history_party(&h, "A"), *b = history_party(&h, "B");
+    sf_sim_instance_crash_at(a->instance, 1, SF_SIM_CRASH_APPLIED);
+    party_member(a, "app", NULL);
+    history_run(&h, 1);
+    CHECK(a->instance->is_dead);
+    party_member(b, "app", NULL);
+    history_run(&h, 20000);
+    CHECK_STR(h.text, "0ms - app generation 1 owner 1\n"
+                      "1ms - app generation 2 owner 1\n"
+                      "10000ms - app generation 3 owner 2\n"
+                      "10000ms B granted owners/0\n");
+    history_close(&h);
+}
+
+/* It has said that it leaves, and dies: nobody waits for its session. */
+static void crash_behind_a_leave_that_was_sent_frees_its_place_at_once(void **state)
+{
+    (void)state;
+    setup_exact();
+    struct party *a = history_party(&h, "A"), *b = history_party(&h, "B");
+    party_member(a, "app", NULL);
+    history_run(&h, 1);
+    party_member(b, "app", NULL);
+    history_run(&h, 2);
+    sf_sim_instance_crash_at(a->instance, 2, SF_SIM_CRASH_SENT);
+    sf_consumer_close(a->consumer);
+    CHECK(a->instance->is_dead);
+    history_run(&h, 3);
+    CHECK_STR(h.text, "0ms - app generation 1 owner 1\n"
+                      "0ms A granted owners/0\n"
+                      "1ms - app generation 2 owner 1\n"
+                      "2ms - app generation 3 owner 2\n"
+                      "2ms B granted owners/0\n");
+    history_close(&h);
+}
+
 static void static_name_takes_its_place_back_in_the_same_generation(void **state)
 {
     (void)state;
@@ -233,6 +274,32 @@ static void planned_move_asks_first_case_78a(void **state)
     history_close(&h);
 }
 
+/* What it gave way to has the application, whether it lives to hear so or not. */
+static void crash_behind_a_yield_hands_over_all_the_same(void **state)
+{
+    (void)state;
+    setup_exact();
+    struct party *a = history_party(&h, "A"), *b = history_party(&h, "B");
+    party_member(a, "app", NULL);
+    history_run(&h, 1);
+    party_member(b, "app", NULL);
+    history_run(&h, 2);
+    sf_sim_kafka_group_move(h.broker, "app");
+    history_run(&h, 3);
+    sf_sim_instance_crash_at(a->instance, 2, SF_SIM_CRASH_APPLIED);
+    sf_consumer_yield(a->consumer);
+    CHECK(!a->instance->is_dead);
+    history_run(&h, 4);
+    CHECK(a->instance->is_dead);
+    CHECK_STR(h.text, "0ms - app generation 1 owner 1\n"
+                      "0ms A granted owners/0\n"
+                      "1ms - app generation 2 owner 1\n"
+                      "2ms A revoking owners/0\n"
+                      "3ms - app generation 3 owner 2\n"
+                      "3ms B granted owners/0\n");
+    history_close(&h);
+}
+
 static void owner_that_yielded_is_not_granted_by_older_news(void **state)
 {
     (void)state;
@@ -331,11 +398,14 @@ int main(void)
         cmocka_unit_test(owner_stays_when_a_standby_joins_but_its_proof_goes_stale_b14),
         cmocka_unit_test(closing_member_leaves_at_once_and_the_standby_takes_over),
         cmocka_unit_test(killed_owner_holds_its_place_until_its_session_ends),
+        cmocka_unit_test(crash_behind_a_join_leaves_a_member_that_nobody_hears_of),
+        cmocka_unit_test(crash_behind_a_leave_that_was_sent_frees_its_place_at_once),
         cmocka_unit_test(static_name_takes_its_place_back_in_the_same_generation),
         cmocka_unit_test(static_member_does_not_leave_on_close),
         cmocka_unit_test(frozen_owner_learns_of_its_loss_when_it_thaws),
         cmocka_unit_test(lone_frozen_owner_is_revoked_and_then_granted_anew),
         cmocka_unit_test(planned_move_asks_first_case_78a),
+        cmocka_unit_test(crash_behind_a_yield_hands_over_all_the_same),
         cmocka_unit_test(owner_that_yielded_is_not_granted_by_older_news),
         cmocka_unit_test(owner_that_does_not_yield_is_expelled),
         cmocka_unit_test(expelled_owner_is_a_zombie_until_it_hears_case_78b),
