@@ -12,8 +12,9 @@
 #include "prod/os.h"
 #include "prod/store_parts.h"
 
-#define WRITE_BUFFER_BYTES (64u << 20)
-#define BLOOM_BITS_PER_KEY 10.0
+#define WRITE_BUFFER_BYTES (16u << 20)
+#define WRITE_BUFFERS 2
+#define BLOCK_BYTES (16u << 10)
 #define BACKGROUND_JOBS 2
 #define LOG_LEVEL_WARN 2
 #define ASIDE_COUNT_MAX 1000u
@@ -197,12 +198,13 @@ static rocksdb_options_t *make_options(uint64_t cache_bytes)
     rocksdb_options_set_create_if_missing(options, 1);
     rocksdb_options_set_paranoid_checks(options, 1);
     rocksdb_options_set_write_buffer_size(options, WRITE_BUFFER_BYTES);
+    rocksdb_options_set_max_write_buffer_number(options, WRITE_BUFFERS);
     rocksdb_options_set_max_background_jobs(options, BACKGROUND_JOBS);
     rocksdb_options_set_compression(options, rocksdb_lz4_compression);
     rocksdb_options_set_info_log_level(options, LOG_LEVEL_WARN);
     rocksdb_options_set_keep_log_file_num(options, 2);
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
-    rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom(BLOOM_BITS_PER_KEY));
+    rocksdb_block_based_options_set_block_size(table, BLOCK_BYTES);
     if (cache_bytes > 0) {
         rocksdb_cache_t *cache = rocksdb_cache_create_lru((size_t)cache_bytes);
         rocksdb_block_based_options_set_block_cache(table, cache);

@@ -10,6 +10,9 @@
  * batches on one background thread per store, in the order given; sync is a flush; reads are on the caller's thread.
  * An iterator is RocksDB's, which sees the moment of its making, with both bounds checked here as well.
  *
+ * Memory is a few tens of MiB: two write buffers of 16 MiB and the block cache that was asked for. Rows are read in
+ * order, when an instance starts, and not one by one while it runs: so blocks are large, without bloom filters.
+ *
  * Second opener: RocksDB's lock file, and its table within a process: SF_E_EXISTS for both. Never fork after
  * an open (its threads are gone in the child); exec is fine.
  *
