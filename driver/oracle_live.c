@@ -310,7 +310,10 @@ void sfi_oracle_assigned(void *ctx, struct sf_tp tp, int64_t offset, int64_t tim
     live->is_assigned = offset >= 0;
     if (offset < 0) live->is_leaving = false;
     partition->is_given_up = offset < 0;
-    if (offset < 0) return;
+    if (offset < 0) {
+        sfi_oracle_wait_update(instance, p);
+        return;
+    }
     sfi_oracle_begin_reading(instance);
     if (instance->is_former) return;
     sfi_oracle_time_assigned(instance, p, has_more);
@@ -323,7 +326,9 @@ void sfi_oracle_leaves(struct sfi_oracle_instance *instance, struct sf_tp tp, bo
 {
     for (uint32_t p = 0; p < instance->live_count && p < instance->oracle->partition_count; p++) {
         struct sf_tp other = instance->oracle->partitions[p].tp;
-        if (other.topic == tp.topic && other.partition == tp.partition) instance->live[p].is_leaving = is_leaving;
+        if (other.topic != tp.topic || other.partition != tp.partition) continue;
+        instance->live[p].is_leaving = is_leaving;
+        sfi_oracle_wait_update(instance, p);
     }
 }
 

@@ -27,7 +27,7 @@ static int64_t now_us(const struct sfi_oracle_instance *instance)
 
 static bool is_waited(const struct sfi_oracle_live *live)
 {
-    return live->is_assigned && live->waiting == 0 && live->is_lag_known && live->is_caught_up;
+    return live->is_assigned && !live->is_leaving && live->waiting == 0 && live->is_lag_known && live->is_caught_up;
 }
 
 void sfi_oracle_wait_update(struct sfi_oracle_instance *instance, uint32_t p)
