@@ -66,6 +66,15 @@ static enum sf_status take_batch(struct sf_log_reader *reader, struct sf_batch *
     return status;
 }
 
+static enum sf_status failed(const struct sf_log_reader *reader, const struct sf_consumer_event *event,
+                             struct sf_tp tp, struct sf_error *error)
+{
+    error->status = event->status;
+    say_where(reader, tp, event->text != NULL ? event->text : sf_status_text(event->status), error);
+    return event->status;
+}
+
+/* What fails first is what is told: later events of the same poll do not replace it. */
 enum sf_status sf_log_reader_poll(struct sf_log_reader *reader, struct sf_error *error)
 {
     struct sf_consumer_event events[32];
@@ -86,18 +95,14 @@ enum sf_status sf_log_reader_poll(struct sf_log_reader *reader, struct sf_error 
             (void)sf_consumer_seek(reader->consumer, event->tp, SF_OFFSET_BEGINNING);
             break;
         case SF_CONSUMER_PARTITION:
-            if (sf_status_class(event->status) <= SF_CLASS_RETRY) break;
-            status = event->status;
-            error->status = status;
-            say_where(reader, event->tp, event->text != NULL ? event->text : sf_status_text(status), error);
+            if (status == SF_OK && sf_status_class(event->status) > SF_CLASS_RETRY)
+                status = failed(reader, event, event->tp, error);
             break;
         case SF_CONSUMER_FAILED:
-            status = event->status;
-            error->status = status;
-            say_where(reader, reader->tps[0], event->text != NULL ? event->text : sf_status_text(status), error);
+            if (status == SF_OK) status = failed(reader, event, reader->tps[0], error);
             break;
         case SF_CONSUMER_GRANTED:
-    case SF_CONSUMER_CONFIRMED:
+        case SF_CONSUMER_CONFIRMED:
         case SF_CONSUMER_REVOKING:
         case SF_CONSUMER_REVOKED: break;
         }

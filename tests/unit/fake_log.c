@@ -56,7 +56,7 @@ static uint32_t fake_add(void *self, struct sf_tp tp, int64_t offset)
     assert(!log->is_added);
     log->is_added = true;
     log->is_told_caught_up = false;
-    log->position = offset;
+    log->position = offset == SF_OFFSET_BEGINNING ? log->start : offset;
     log->added_at = offset;
     return 1;
 }
@@ -70,6 +70,12 @@ static bool next_event(struct fake_kafka *fake, struct fake_log *log, struct sf_
 {
     struct sf_tp tp = {.topic = fake_topic(fake, log->topic), .partition = log->partition};
     *event = (struct sf_consumer_event){.tp = tp, .generation = 1};
+    if (log->failure != SF_OK) {
+        event->kind = SF_CONSUMER_PARTITION;
+        event->status = log->failure;
+        log->is_added = false;
+        return true;
+    }
     if (log->position < log->start) {
         event->kind = SF_CONSUMER_OUT_OF_RANGE;
         event->position = log->position;

@@ -20,6 +20,7 @@ struct fake_log {
     int64_t stable_end;
     struct sf_record records[FAKE_RECORDS_MAX]; /* offsets rising */
     uint32_t record_count;
+    enum sf_status failure; /* SF_OK, or what reading it ends with */
     /* the consumer's */
     bool is_added;
     bool is_told_caught_up;
