@@ -311,10 +311,11 @@ static bool try_committed(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *a
         size_t count;
         const rd_kafka_group_result_t **groups = rd_kafka_ListConsumerGroupOffsets_result_groups(
             rd_kafka_event_ListConsumerGroupOffsets_result(event), &count);
+        /* One group was asked for. No answer is not the answer that it has no offsets. */
         const rd_kafka_error_t *group_error = count > 0 ? rd_kafka_group_result_error(groups[0]) : NULL;
-        err = group_error != NULL ? rd_kafka_error_code(group_error) : RD_KAFKA_RESP_ERR_NO_ERROR;
-        if (count > 0 && group_error == NULL)
-            is_stable = answers_take(admin, ask, reply, rd_kafka_group_result_partitions(groups[0]));
+        if (count == 0) err = RD_KAFKA_RESP_ERR_UNKNOWN;
+        else if (group_error != NULL) err = rd_kafka_error_code(group_error);
+        else is_stable = answers_take(admin, ask, reply, rd_kafka_group_result_partitions(groups[0]));
     }
     rd_kafka_event_destroy(event);
     return is_stable && done_err(reply, err, NULL);

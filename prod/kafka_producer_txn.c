@@ -206,7 +206,7 @@ static void run_flush(struct sfi_kafka_producer *producer, const struct sfi_kafk
     if (is_dead) event.status = dead_status(producer, RD_KAFKA_RESP_ERR__FATAL);
     else if (failed > 0) event.status = SF_E_DELIVERY;
     struct sf_position *positions = positions_take(producer, command->round, &event.position_count);
-    answer(producer, event, positions, failed > 0 ? rd_kafka_err2str((rd_kafka_resp_err_t)err) : NULL);
+    answer(producer, event, positions, failed > 0 && err != 0 ? rd_kafka_err2str((rd_kafka_resp_err_t)err) : NULL);
 }
 
 static void run(struct sfi_kafka_producer *producer, const struct sfi_kafka_command *command)

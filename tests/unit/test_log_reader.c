@@ -9,7 +9,7 @@ static enum sf_status refuse(void *ctx, struct sf_tp tp, const struct sf_record 
     uint32_t *seen = ctx;
     (void)tp, (void)record;
     ++*seen;
-    strcpy(error->text, "not a stamp");
+    memcpy(error->text, "not a stamp", sizeof "not a stamp");
     return SF_E_CORRUPT;
 }
 
@@ -26,8 +26,8 @@ static void record_that_cannot_be_read_is_told_of_though_another_log_fails_after
     fake_log_add(&fake, "marks", 1, 0, 5)->failure = SF_E_AUTH;
     fake_log_put(fake_log_add(&fake, "marks", 2, 0, 5), 4, key, key);
     const struct sf_tp tps[] = {{.topic = 0, .partition = 0}, {.topic = 0, .partition = 1}, {.partition = 2}};
-    CHECK_EQ(sf_log_reader_open(&reader, sf_alloc_libc(), fake_kafka(&fake), (struct sf_waker){0}, tps, 3, refuse, &seen,
-                                &error),
+    CHECK_EQ(sf_log_reader_open(&reader, sf_alloc_libc(), fake_kafka(&fake), (struct sf_waker){0}, tps, 3, refuse,
+                                &seen, &error),
              SF_OK);
     CHECK_EQ(sf_log_reader_poll(&reader, &error), SF_E_CORRUPT);
     CHECK_EQ(error.status, SF_E_CORRUPT);
