@@ -10,11 +10,11 @@ bool sfi_consumer_has_events(const struct sfi_client *client)
 
 /* ---------------------------------------------------------------- the ready list */
 
-static void ready_add(struct sfi_fetch *fetch)
+/* To the end of the line, if it has something for the reader. */
+static void ready_line_up(struct sfi_fetch *fetch)
 {
     struct sfi_consumer *consumer = fetch->consumer;
     if (fetch->is_ready || fetch->is_paused || fetch->entry_count == 0) return;
-    bool was_empty = !sfi_consumer_has_events(&consumer->client);
     fetch->is_ready = true;
     fetch->ready_next = NULL;
     fetch->ready_prev = consumer->ready_tail;
@@ -23,7 +23,15 @@ static void ready_add(struct sfi_fetch *fetch)
     else
         consumer->ready_head = fetch;
     consumer->ready_tail = fetch;
-    if (was_empty) sfi_client_wake(&consumer->client);
+}
+
+/* The same, as news: a reader that had nothing to poll is woken. */
+static void ready_add(struct sfi_fetch *fetch)
+{
+    struct sfi_client *client = &fetch->consumer->client;
+    bool was_empty = !sfi_consumer_has_events(client);
+    ready_line_up(fetch);
+    if (was_empty && fetch->is_ready) sfi_client_wake(client);
 }
 
 static void ready_remove(struct sfi_fetch *fetch)
@@ -326,8 +334,8 @@ void sfi_fetch_take(struct sfi_fetch *fetch, struct sf_consumer_event *event_out
         take_batch(fetch, entry, event_out);
     else
         entry_pop(fetch);
-    ready_remove(fetch); /* to the end of the line */
-    ready_add(fetch);
+    ready_remove(fetch);
+    ready_line_up(fetch); /* no news: whoever polls goes on until nothing is left */
     if (fetch->is_stalled && fetch->held_bytes < share_bytes(fetch)) {
         fetch->is_stalled = false;
         look(fetch);

@@ -129,6 +129,7 @@ void sf_edge_untake(struct sf_edge *edge, struct sf_block *block)
 void sf_edge_push(struct sf_edge *edge, const struct sf_msg *msg)
 {
     assert(edge->pushed - atomic_load_explicit(&edge->popped, memory_order_acquire) <= edge->mask);
+    if (msg->block != NULL) msg->block->is_awaited = 2 * edge->free_count <= edge->data_blocks;
     edge->ring[edge->pushed & edge->mask] = *msg;
     edge->pushed++;
     atomic_store_explicit(&edge->written, edge->pushed, memory_order_release);
@@ -157,8 +158,9 @@ void sf_edge_pop(struct sf_edge *edge)
 
 void sf_edge_give_back(struct sf_edge *edge, struct sf_block *block)
 {
+    bool is_awaited = block->is_awaited; /* read before it is the producer's again */
     edge->return_ring[edge->given_back & edge->mask] = block;
     edge->given_back++;
     atomic_store_explicit(&edge->returned, edge->given_back, memory_order_release);
-    sf_waker_wake(edge->to_producer);
+    if (is_awaited) sf_waker_wake(edge->to_producer);
 }

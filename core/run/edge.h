@@ -13,6 +13,13 @@
  * wait. A message too large for a block travels in an *extra* block, made for it alone and freed when it comes
  * back; it counts as one message in a data slot all the same, and takes a credit.
  *
+ * A block that comes back wakes its producer only if half of the credit or more was out when the block was pushed
+ * (sf_block.is_awaited): a producer with credit has nothing to do with more of it, and collects at its next step.
+ * Whoever finds none is woken all the same: the last block that it could take was pushed when there was none left. So
+ * it may go to sleep without credit only when every block that it took is pushed.
+ *
+ *     4 blocks    push, 3 left    push, 2 left: awaited    push, 1 left: awaited    push, none left: awaited
+ *
  * Waiting for a barrier is simply not reading: a consumer peeks, and leaves the message where it is.
  *
  * A step sees an edge only through the counts that were latched before it (core/io/sched.h): `in` is the
@@ -71,6 +78,7 @@ struct sf_block {
     uint32_t index;        /* among the edge's data blocks; extra ones: 0 */
     bool is_extra;         /* made for one message: freed when it comes back */
     bool is_paid;          /* extra: it holds a credit */
+    bool is_awaited;       /* credit was running low when it was pushed: its return wakes the producer */
     alignas(16) uint8_t data[];
 };
 
@@ -156,7 +164,7 @@ static inline uint32_t sf_edge_credit(const struct sf_edge *edge)
 const struct sf_msg *sf_edge_peek(struct sf_edge *edge, uint32_t generation);
 /* Take the message that peek showed. A data block is now the caller's until given back. */
 void sf_edge_pop(struct sf_edge *edge);
-/* In any order. Wakes the producer. */
+/* In any order. Wakes the producer if it awaits the block. */
 void sf_edge_give_back(struct sf_edge *edge, struct sf_block *block);
 
 #endif

@@ -366,8 +366,10 @@ static struct sf_step_result lane_step(void *self, const struct sf_step *step)
         }
         if (used < step->budget) sf_flow_push(&lane->flow); /* nothing more for now: let others have what there is */
     }
+    /* with budget left, all that this step could see is done, or waits for what comes with a wake */
+    bool is_cut = used == step->budget || (used > 0 && !sf_notes_has_room(step->notes, 1));
     return (struct sf_step_result){
-        .next = used > 0 ? SF_NEXT_AGAIN : SF_NEXT_WAIT, .used = used, .wake_at = SF_MONO_NEVER};
+        .next = is_cut ? SF_NEXT_AGAIN : SF_NEXT_WAIT, .used = used, .wake_at = SF_MONO_NEVER};
 }
 
 /* ------------------------------------------------------------------ life */
