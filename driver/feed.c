@@ -33,6 +33,7 @@ struct sfi_feed {
     struct sf_alloc alloc;
     struct entry *entries; /* in the order of the file */
     uint32_t count;
+    int64_t next_us;       /* the least of all entries */
     struct sf_text bytes;  /* of the batch being made */
 };
 
@@ -163,6 +164,15 @@ static void entry_init(struct sfi_run *run, struct sfi_feed *feed, uint32_t inde
     if (spec->stamp == SF_SCENARIO_STAMP_BEHIND) sf_driver_draw_init(&entry->behind, &spec->behind, feed->alloc);
 }
 
+static int64_t earliest(const struct sfi_feed *feed)
+{
+    int64_t next = INT64_MAX;
+    for (uint32_t i = 0; i < feed->count; i++) {
+        if (feed->entries[i].next_us < next) next = feed->entries[i].next_us;
+    }
+    return next;
+}
+
 struct sfi_feed *sfi_feed_new(struct sfi_run *run)
 {
     struct sf_alloc alloc = run->world.alloc;
@@ -172,6 +182,7 @@ struct sfi_feed *sfi_feed_new(struct sfi_run *run)
     feed->entries = sf_calloc(alloc, feed->count, sizeof *feed->entries);
     sf_text_init_growing(&feed->bytes, alloc);
     for (uint32_t i = 0; i < feed->count; i++) entry_init(run, feed, i);
+    feed->next_us = earliest(feed);
     return feed;
 }
 
@@ -193,11 +204,7 @@ void sfi_feed_destroy(struct sfi_run *run, struct sfi_feed *feed)
 
 int64_t sfi_feed_next_us(const struct sfi_feed *feed)
 {
-    int64_t next = INT64_MAX;
-    for (uint32_t i = 0; i < feed->count; i++) {
-        if (feed->entries[i].next_us < next) next = feed->entries[i].next_us;
-    }
-    return next;
+    return feed->next_us;
 }
 
 /* The clock of those who write is right, whatever happens to the engine's. */
@@ -308,8 +315,10 @@ static void entry_due(struct sfi_run *run, struct sfi_feed *feed, struct entry *
 
 void sfi_feed_due(struct sfi_run *run, struct sfi_feed *feed)
 {
+    if (feed->next_us > run->world.mono_us) return;
     for (uint32_t i = 0; i < feed->count; i++) {
         struct entry *entry = &feed->entries[i];
         while (entry->next_us <= run->world.mono_us) entry_due(run, feed, entry);
     }
+    feed->next_us = earliest(feed);
 }

@@ -298,7 +298,7 @@ static void stall(struct sfi_run *run, const char *subject, const char *expected
 }
 
 /* X3 for what has been asked for: an end of the run. True: it ends here. */
-static bool is_over(struct sfi_run *run, int64_t next_us)
+static bool is_over(struct sfi_run *run, int64_t listed_us, int64_t next_us)
 {
     if (run->is_halted || run->is_stopped) return true;
     if (run->is_stop_asked) {
@@ -307,7 +307,7 @@ static bool is_over(struct sfi_run *run, int64_t next_us)
         return run->is_halted;
     }
     if (next_us == INT64_MAX) stall(run, "end of the run", "the input is used up and nothing is owed");
-    if (next_listed_us(run) != INT64_MAX || stop_us(run) != INT64_MAX) {
+    if (listed_us != INT64_MAX || stop_us(run) != INT64_MAX) {
         run->idle_since_us = run->world.mono_us;
     } else if (run->world.mono_us - run->idle_since_us > SETTLE_WITHIN_MS * 1000) {
         stall(run, "end of the run", "the input is used up and nothing is owed");
@@ -316,26 +316,32 @@ static bool is_over(struct sfi_run *run, int64_t next_us)
 }
 
 /* Time for the stop: listed, or the input is used up and nothing is owed. */
-static bool is_stop_due(struct sfi_run *run)
+static bool is_stop_due(struct sfi_run *run, int64_t listed_us)
 {
     if (run->is_halted || run->is_stopped || run->is_stop_asked) return false;
     if (run->scenario->stop_ms != SF_SCENARIO_UNUSED) return stop_us(run) <= run->world.mono_us;
-    return next_listed_us(run) == INT64_MAX && is_settled(run);
+    return listed_us == INT64_MAX && is_settled(run);
 }
 
 static void play(struct sfi_run *run)
 {
     int64_t until_us =
         run->options->until_us == INT64_MAX ? INT64_MAX : run->world.start_us + run->options->until_us;
+    int64_t listed_us = run->world.mono_us;
     for (;;) {
-        live(run);
-        if (is_stop_due(run)) ask_stop(run);
+        if (listed_us <= run->world.mono_us)
+            live(run);
+        else
+            quiesce(run);
+        listed_us = next_listed_us(run);
+        if (is_stop_due(run, listed_us)) ask_stop(run);
         if (run->is_stop_asked && !run->is_stopped && !run->is_halted) {
             pass_stop_on(run);
             quiesce(run);
+            listed_us = next_listed_us(run);
         }
-        int64_t next_us = least(least(next_listed_us(run), stop_us(run)), sf_sim_sched_next_us(run->sched));
-        if (is_over(run, next_us)) return;
+        int64_t next_us = least(least(listed_us, stop_us(run)), sf_sim_sched_next_us(run->sched));
+        if (is_over(run, listed_us, next_us)) return;
         if (next_us > until_us) {
             run->report->is_cut = true;
             (void)sf_sim_world_advance(&run->world, until_us);

@@ -39,12 +39,23 @@ static inline uint64_t sf_sim_mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-static inline uint64_t sf_sim_draw(uint64_t seed, uint32_t domain, uint64_t entity, uint64_t ordinal)
+/* What all draws of one entity have in common; whoever draws often keeps it: sf_sim_draw(seed, domain, entity, n) is
+ * sf_sim_draw_nth(sf_sim_draws(seed, domain, entity), n). */
+static inline uint64_t sf_sim_draws(uint64_t seed, uint32_t domain, uint64_t entity)
 {
     uint64_t hash = sf_sim_mix(seed + UINT64_C(0x9e3779b97f4a7c15));
     hash = sf_sim_mix(hash ^ (domain + UINT64_C(0x2545f4914f6cdd1d)));
-    hash = sf_sim_mix(hash + entity * UINT64_C(0x9e3779b97f4a7c15) + 1);
-    return sf_sim_mix(hash + ordinal * UINT64_C(0xd1342543de82ef95) + 1);
+    return sf_sim_mix(hash + entity * UINT64_C(0x9e3779b97f4a7c15) + 1);
+}
+
+static inline uint64_t sf_sim_draw_nth(uint64_t draws, uint64_t ordinal)
+{
+    return sf_sim_mix(draws + ordinal * UINT64_C(0xd1342543de82ef95) + 1);
+}
+
+static inline uint64_t sf_sim_draw(uint64_t seed, uint32_t domain, uint64_t entity, uint64_t ordinal)
+{
+    return sf_sim_draw_nth(sf_sim_draws(seed, domain, entity), ordinal);
 }
 
 /* A number of lo … hi, both included, from one draw. The bias is below 2^-30 for ranges below 2^34. */

@@ -15,7 +15,7 @@ static uint64_t rank_of(struct sf_sim_sched *sched, const struct sfi_task_slot *
     case SF_SIM_CHOICE_FIXED: return 0; /* live is in spawn order */
     case SF_SIM_CHOICE_FIFO: return sched->ready_count;
     case SF_SIM_CHOICE_RANDOM: {
-        uint64_t draw = sf_sim_draw(sched->world->seed, SF_SIM_DOMAIN_SCHED_ORDER, slot->entity, slot->step_count);
+        uint64_t draw = sf_sim_draw_nth(slot->order_draws, slot->step_count);
         uint64_t behind = (draw >> 32) % sched->config.window;
         return (sched->step_count + behind) << 20 | (draw & 0xFFFFF);
     }
@@ -87,6 +87,20 @@ static void set_cost(struct sf_sim_sched *sched, struct sfi_task_slot *slot)
     slot->unit_ns = cost != NULL ? cost->unit_ns : sched->config.unit_ns;
 }
 
+static void init_draws(struct sf_sim_sched *sched, struct sfi_task_slot *slot)
+{
+    uint64_t seed = sched->world->seed;
+    slot->priority = sf_sim_draw(seed, SF_SIM_DOMAIN_SCHED_PRIORITY, slot->entity, 0) >> 1;
+    slot->order_draws = sf_sim_draws(seed, SF_SIM_DOMAIN_SCHED_ORDER, slot->entity);
+    slot->budget_draws = sf_sim_draws(seed, SF_SIM_DOMAIN_SCHED_BUDGET, slot->entity);
+    slot->late_draws = sf_sim_draws(seed, SF_SIM_DOMAIN_SCHED_LATE, slot->entity);
+    slot->limit_count = sched->config.limit_per_million > 0 ? slot->task->port_count : 0;
+    if (slot->limit_count == 0) return;
+    slot->limit_draws = sf_calloc(sched->alloc, slot->limit_count, sizeof *slot->limit_draws);
+    for (uint32_t i = 0; i < slot->limit_count; i++)
+        slot->limit_draws[i] = sf_sim_draws(seed, SF_SIM_DOMAIN_SCHED_LIMIT, slot->entity + sf_sim_mix(i + 1));
+}
+
 static void sched_spawn(void *self, struct sf_task *task)
 {
     struct sfi_seat *seat = self;
@@ -106,7 +120,7 @@ static void sched_spawn(void *self, struct sf_task *task)
                           .entity = entity_of(seat, task),
                           .wake_us = INT64_MAX,
                           .last_us = sched->world->start_us};
-    slot->priority = sf_sim_draw(sched->world->seed, SF_SIM_DOMAIN_SCHED_PRIORITY, slot->entity, 0) >> 1;
+    init_draws(sched, slot);
     slot->hold_bits = sfi_rules_holds_of(&sched->rules, seat->instance->id, task->name);
     set_cost(sched, slot);
     sched->by_index[index] = slot;
@@ -126,6 +140,7 @@ void sfi_sched_drop(struct sf_sim_sched *sched, uint32_t position)
     sched->live_count--;
     memmove(&sched->live[position], &sched->live[position + 1],
             (sched->live_count - position) * sizeof(struct sfi_task_slot *));
+    sf_cfree(sched->alloc, slot->limit_draws, slot->limit_count, sizeof *slot->limit_draws);
     sf_free(sched->alloc, slot, sizeof *slot);
 }
 

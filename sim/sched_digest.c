@@ -17,6 +17,14 @@ void sf_sim_digest_buffer_deinit(struct sf_sim_digest_buffer *buffer)
     buffer->len = buffer->cap = 0;
 }
 
+void sf_sim_digest_grow(struct sf_sim_digest_buffer *buffer, size_t len)
+{
+    size_t cap = buffer->cap;
+    while (cap - buffer->len < len) cap *= 2;
+    buffer->bytes = sf_regrow(buffer->alloc, buffer->bytes, buffer->cap, buffer->len, cap);
+    buffer->cap = cap;
+}
+
 void sf_sim_digest_append(struct sf_sim_digest_buffer *buffer, const void *bytes, size_t len)
 {
     if (len == 0) return;
@@ -24,21 +32,9 @@ void sf_sim_digest_append(struct sf_sim_digest_buffer *buffer, const void *bytes
         sf_sim_digest_append_u64(buffer, XXH3_64bits(bytes, len));
         return;
     }
-    if (buffer->len + len > buffer->cap) {
-        size_t cap = buffer->cap;
-        while (cap < buffer->len + len) cap *= 2;
-        buffer->bytes = sf_regrow(buffer->alloc, buffer->bytes, buffer->cap, buffer->len, cap);
-        buffer->cap = cap;
-    }
+    if (buffer->cap - buffer->len < len) sf_sim_digest_grow(buffer, len);
     memcpy(buffer->bytes + buffer->len, bytes, len);
     buffer->len += len;
-}
-
-void sf_sim_digest_append_u64(struct sf_sim_digest_buffer *buffer, uint64_t value)
-{
-    uint8_t bytes[8];
-    for (unsigned i = 0; i < 8; i++) bytes[i] = (uint8_t)(value >> 8 * i);
-    sf_sim_digest_append(buffer, bytes, sizeof bytes);
 }
 
 void sf_sim_digest_fold(struct sf_sim_digest *digest, struct sf_sim_digest_buffer *buffer)

@@ -35,7 +35,24 @@ void sf_sim_digest_buffer_init(struct sf_sim_digest_buffer *buffer, struct sf_al
 void sf_sim_digest_buffer_deinit(struct sf_sim_digest_buffer *buffer);
 
 void sf_sim_digest_append(struct sf_sim_digest_buffer *buffer, const void *bytes, size_t len);
-void sf_sim_digest_append_u64(struct sf_sim_digest_buffer *buffer, uint64_t value);
+/* Makes room for `len` bytes behind what there is. */
+void sf_sim_digest_grow(struct sf_sim_digest_buffer *buffer, size_t len);
+
+/* Several times per step: in place. */
+static inline void sf_sim_digest_append_u64(struct sf_sim_digest_buffer *buffer, uint64_t value)
+{
+    if (buffer->cap - buffer->len < 8) sf_sim_digest_grow(buffer, 8);
+    uint8_t *at = buffer->bytes + buffer->len;
+    at[0] = (uint8_t)value;
+    at[1] = (uint8_t)(value >> 8);
+    at[2] = (uint8_t)(value >> 16);
+    at[3] = (uint8_t)(value >> 24);
+    at[4] = (uint8_t)(value >> 32);
+    at[5] = (uint8_t)(value >> 40);
+    at[6] = (uint8_t)(value >> 48);
+    at[7] = (uint8_t)(value >> 56);
+    buffer->len += 8;
+}
 
 /* Folds what was appended into `digest` and empties the buffer. */
 void sf_sim_digest_fold(struct sf_sim_digest *digest, struct sf_sim_digest_buffer *buffer);

@@ -25,6 +25,11 @@ struct sfi_task_slot {
     struct sfi_home *home;
     uint32_t index;  /* in by_index */
     uint64_t entity; /* key of draws: instance, name, how many of that name before */
+    uint64_t order_draws; /* sf_sim_draws of the entity, by what is drawn */
+    uint64_t budget_draws;
+    uint64_t late_draws;
+    uint64_t *limit_draws; /* by port, limit_count of them; none where no limits are drawn */
+    uint32_t limit_count;
     uint64_t step_count;
     bool is_ready;   /* has news or a deadline that came */
     uint64_t rank;   /* while ready: smallest runs first */

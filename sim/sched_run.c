@@ -13,19 +13,17 @@ static void pass_note(void *ctx, const struct sf_note *note)
 static void draw_inputs(struct sf_sim_sched *sched, const struct sfi_task_slot *slot)
 {
     const struct sf_sim_sched_config *config = &sched->config;
-    uint64_t seed = sched->world->seed;
     sched->budget = config->budget_max;
     if (config->budget_min < config->budget_max) {
-        uint64_t draw = sf_sim_draw(seed, SF_SIM_DOMAIN_SCHED_BUDGET, slot->entity, slot->step_count);
+        uint64_t draw = sf_sim_draw_nth(slot->budget_draws, slot->step_count);
         uint32_t hi = config->budget_max >> (draw >> 56) % 16; /* small budgets as often as large ones */
         if (hi < config->budget_min) hi = config->budget_min;
         sched->budget = (uint32_t)sf_sim_range(draw & 0xFFFFFFFF, config->budget_min, hi);
     }
     for (uint32_t i = 0; i < slot->task->port_count; i++) {
         sched->limits[i] = UINT32_MAX;
-        if (config->limit_per_million == 0) continue;
-        uint64_t entity = slot->entity + sf_sim_mix(i + 1);
-        uint64_t draw = sf_sim_draw(seed, SF_SIM_DOMAIN_SCHED_LIMIT, entity, slot->step_count);
+        if (i >= slot->limit_count) continue;
+        uint64_t draw = sf_sim_draw_nth(slot->limit_draws[i], slot->step_count);
         if (sf_sim_chance(draw, config->limit_per_million))
             sched->limits[i] = (uint32_t)((draw >> 32) % ((uint64_t)config->limit_max + 1));
     }
@@ -79,7 +77,7 @@ static int64_t deadline_of(const struct sf_sim_sched *sched, const struct sfi_ta
     if (at_us % config->wake_grain_us != 0)
         at_us = sf_mono_add((struct sf_mono_ts){at_us}, config->wake_grain_us - at_us % config->wake_grain_us).us;
     if (config->wake_late_us_max > 0) {
-        uint64_t draw = sf_sim_draw(sched->world->seed, SF_SIM_DOMAIN_SCHED_LATE, slot->entity, slot->step_count);
+        uint64_t draw = sf_sim_draw_nth(slot->late_draws, slot->step_count);
         at_us = sf_mono_add((struct sf_mono_ts){at_us}, sf_sim_range(draw, 0, config->wake_late_us_max)).us;
     }
     return at_us;
@@ -174,26 +172,29 @@ static int64_t runs_at_us(const struct sf_sim_sched *sched, const struct sfi_tas
     if (at_us == INT64_MAX) return INT64_MAX;
     if (at_us < now_us) at_us = now_us;
     if (at_us < slot->home->busy_until_us) at_us = slot->home->busy_until_us;
+    if (slot->hold_bits == 0) return at_us;
     int64_t held_us = sfi_rules_held_until(&sched->rules, slot->hold_bits, at_us);
     return held_us > at_us ? held_us : at_us;
 }
 
-/* Deadlines that have come make their tasks ready, in spawn order. */
-static void take_due(struct sf_sim_sched *sched)
+static bool is_runnable(const struct sf_sim_sched *sched, const struct sfi_task_slot *slot)
 {
-    for (uint32_t i = 0; i < sched->live_count; i++) {
-        struct sfi_task_slot *slot = sched->live[i];
-        if (!slot->is_ready && slot->wake_us <= sched->world->mono_us) sfi_sched_make_ready(sched, slot);
-    }
+    int64_t now_us = sched->world->mono_us;
+    if (slot->seat->instance->is_frozen || slot->home->busy_until_us > now_us) return false;
+    return slot->hold_bits == 0 || sfi_rules_held_until(&sched->rules, slot->hold_bits, now_us) <= now_us;
 }
 
-static struct sfi_task_slot *first_runnable(const struct sf_sim_sched *sched)
+/* Deadlines that have come make their tasks ready, in spawn order. */
+static struct sfi_task_slot *first_runnable(struct sf_sim_sched *sched)
 {
     struct sfi_task_slot *first = NULL;
     for (uint32_t i = 0; i < sched->live_count; i++) {
         struct sfi_task_slot *slot = sched->live[i];
-        if (!slot->is_ready || runs_at_us(sched, slot) > sched->world->mono_us) continue;
-        if (first == NULL || slot->rank < first->rank) first = slot;
+        if (!slot->is_ready) {
+            if (slot->wake_us > sched->world->mono_us) continue;
+            sfi_sched_make_ready(sched, slot);
+        }
+        if ((first == NULL || slot->rank < first->rank) && is_runnable(sched, slot)) first = slot;
     }
     return first;
 }
@@ -214,7 +215,6 @@ bool sf_sim_sched_step_one(struct sf_sim_sched *sched)
 {
     assert(sched->running == NULL);
     (void)sf_sim_world_run_due(sched->world);
-    take_due(sched);
     struct sfi_task_slot *slot = first_runnable(sched);
     if (sched->config.choice == SF_SIM_CHOICE_PRIORITY) slot = change_priority(sched, slot);
     if (slot == NULL) return false;
