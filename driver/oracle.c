@@ -230,6 +230,17 @@ static void oracle_happened(void *state, const struct sf_driver_event *event)
     }
 }
 
+static int64_t oracle_needed(void *state, struct sf_tp tp)
+{
+    const struct sfi_oracle *oracle = state;
+    for (uint32_t i = 0; i < oracle->world.topology->source_count; i++) {
+        if ((uint32_t)tp.partition >= oracle->source_partition_counts[i]) continue;
+        uint32_t p = oracle->source_partitions[i][tp.partition];
+        if (p != SFI_ORACLE_NONE && oracle->partitions[p].tp.topic == tp.topic) return oracle->partitions[p].committed;
+    }
+    return 0;
+}
+
 /* ---------------------------------------------------------------- the end */
 
 /* X15: everything that a read-committed reader can get has been consumed. */
@@ -371,6 +382,7 @@ static const struct sf_driver_checks_ops ops = {.open = oracle_open,
                                                 .stepped = oracle_stepped,
                                                 .noted = oracle_noted,
                                                 .happened = oracle_happened,
+                                                .needed = oracle_needed,
                                                 .finish = oracle_finish,
                                                 .close = oracle_close};
 

@@ -63,7 +63,8 @@ static void live_reserve(struct sfi_oracle_instance *instance, uint32_t count)
                                instance->live_count * item, grown * item);
     for (uint32_t i = instance->live_count; i < grown; i++)
         instance->live[i] = (struct sfi_oracle_live){
-            .time_max = SF_TIME_UNSET, .delivered_wall_ms = SF_TIME_UNSET, .heap_at = SFI_ORACLE_NONE};
+            .time_max = SF_TIME_UNSET, .delivered_wall_ms = SF_TIME_UNSET, .heap_at = SFI_ORACLE_NONE,
+            .wait_at = SFI_ORACLE_NONE};
     instance->live_count = grown;
 }
 
@@ -260,9 +261,12 @@ void sfi_oracle_live_clear(struct sfi_oracle_instance *instance)
     }
     sf_free(alloc, instance->live, instance->live_count * sizeof *instance->live);
     sf_free(alloc, instance->heads, instance->head_capacity * sizeof *instance->heads);
+    sf_free(alloc, instance->waits, instance->wait_capacity * sizeof *instance->waits);
     sf_free(alloc, instance->partition_of, instance->partition_of_count * sizeof *instance->partition_of);
     instance->live = NULL;
     instance->heads = NULL;
+    instance->waits = NULL;
+    instance->wait_count = instance->wait_capacity = 0;
     instance->partition_of = NULL;
     instance->live_count = instance->head_count = instance->head_capacity = instance->partition_of_count = 0;
 }

@@ -119,6 +119,7 @@ struct sfi_oracle_live {
     int64_t running_hi;
     bool is_unsettled;            /* listed: a skip is to be announced or to be reached */
     uint32_t heap_at;             /* place in the heap of heads; SFI_ORACLE_NONE */
+    uint32_t wait_at;             /* place in the list of those that dispatch may have to wait for; SFI_ORACLE_NONE */
 };
 
 /* ---------------------------------------------------------------- epochs that have not committed */
@@ -216,6 +217,9 @@ struct sfi_oracle_instance {
     struct sfi_oracle_head *heads;
     uint32_t head_count;
     uint32_t head_capacity;
+    uint32_t *waits;            /* partitions that dispatch may have to wait for (D5), in any order */
+    uint32_t wait_count;
+    uint32_t wait_capacity;
     uint32_t unsettled_count;
     struct sfi_oracle_epoch *epochs; /* oldest first */
     struct sfi_oracle_epoch *newest;

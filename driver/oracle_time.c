@@ -130,16 +130,18 @@ bool sfi_oracle_time_may_dispatch(struct sfi_oracle_instance *instance)
 {
     struct sfi_oracle *oracle = instance->oracle;
     if (oracle->world.topology->settings.task_idle_ms_max < 0 || !oracle->world.plan->is_event_time) return true;
-    for (uint32_t p = 0; p < oracle->partition_count; p++) {
+    uint32_t first = SFI_ORACLE_NONE;
+    for (uint32_t i = 0; i < instance->wait_count; i++) {
+        uint32_t p = instance->waits[i];
         const struct sfi_oracle_live *live = &instance->live[p];
-        if (!live->is_assigned || live->waiting > 0 || (live->is_lag_known && live->is_caught_up)) continue;
-        if (!live->is_lag_known && silence_of(instance, p, false).may) continue;
-        if (!live->is_lag_known && live->is_idle_open) continue;
-        sfi_oracle_say_partition(oracle, "X4", &oracle->partitions[p],
-                                 "dispatch waits for a partition that may have more (D5); records buffered", 1, 0);
-        return false;
+        if (live->is_lag_known && live->is_caught_up) continue; /* sfi_oracle_wait_may_dispatch */
+        bool may_be_idle = !live->is_lag_known && (live->is_idle_open || silence_of(instance, p, false).may);
+        if (!may_be_idle && p < first) first = p;
     }
-    return sfi_oracle_wait_may_dispatch(instance);
+    if (first == SFI_ORACLE_NONE) return sfi_oracle_wait_may_dispatch(instance);
+    sfi_oracle_say_partition(oracle, "X4", &oracle->partitions[first],
+                             "dispatch waits for a partition that may have more (D5); records buffered", 1, 0);
+    return false;
 }
 
 /* ---------------------------------------------------------------- contributions (W1–W3, P2, G1) */

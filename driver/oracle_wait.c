@@ -30,35 +30,69 @@ static bool is_waited(const struct sfi_oracle_live *live)
     return live->is_assigned && !live->is_leaving && live->waiting == 0 && live->is_lag_known && live->is_caught_up;
 }
 
+/* Does dispatch wait for it, or may it: it has nothing, and either may have more or is waited for by time. */
+static bool is_listed(const struct sfi_oracle_instance *instance, const struct sfi_oracle_live *live)
+{
+    if (!live->is_assigned || live->waiting > 0) return false;
+    return !live->is_timed || (idle_us(instance) > 0 && !live->is_waited_out);
+}
+
+static void list(struct sfi_oracle_instance *instance, uint32_t p)
+{
+    struct sfi_oracle_live *live = &instance->live[p];
+    if (is_listed(instance, live) == (live->wait_at != SFI_ORACLE_NONE)) return;
+    if (live->wait_at != SFI_ORACLE_NONE) {
+        uint32_t last = instance->waits[--instance->wait_count];
+        instance->waits[live->wait_at] = last;
+        instance->live[last].wait_at = live->wait_at;
+        live->wait_at = SFI_ORACLE_NONE;
+        return;
+    }
+    if (instance->wait_count == instance->wait_capacity) {
+        uint32_t capacity = instance->wait_capacity == 0 ? 16 : instance->wait_capacity * 2;
+        size_t item = sizeof *instance->waits;
+        instance->waits = sf_regrow(instance->oracle->alloc, instance->waits, instance->wait_capacity * item,
+                                    instance->wait_count * item, capacity * item);
+        instance->wait_capacity = capacity;
+    }
+    live->wait_at = instance->wait_count;
+    instance->waits[instance->wait_count++] = p;
+}
+
 void sfi_oracle_wait_update(struct sfi_oracle_instance *instance, uint32_t p)
 {
     struct sfi_oracle_live *live = &instance->live[p];
     if (live->waiting > 0) live->is_waited_out = false;
-    if (is_waited(live) == live->is_timed) return;
-    if (live->is_timed && now_us(instance) - live->timed_us >= idle_us(instance)) live->is_waited_out = true;
-    if (live->waiting > 0) live->is_waited_out = false;
-    live->is_timed = !live->is_timed;
-    live->timed_us = now_us(instance);
+    if (is_waited(live) != live->is_timed) {
+        bool has_run_out = live->is_timed && now_us(instance) - live->timed_us >= idle_us(instance);
+        if (has_run_out && live->waiting == 0) live->is_waited_out = true;
+        live->is_timed = !live->is_timed;
+        live->timed_us = now_us(instance);
+    }
+    list(instance, p);
 }
 
 bool sfi_oracle_wait_may_dispatch(struct sfi_oracle_instance *instance)
 {
     struct sfi_oracle *oracle = instance->oracle;
     if (oracle->world.topology->settings.task_idle_ms_max <= 0) return true;
-    for (uint32_t p = 0; p < oracle->partition_count; p++) {
+    uint32_t first = SFI_ORACLE_NONE;
+    for (uint32_t i = instance->wait_count; i-- > 0;) {
+        uint32_t p = instance->waits[i];
         struct sfi_oracle_live *live = &instance->live[p];
-        int64_t waited_us = now_us(instance) - live->timed_us;
-        if (!live->is_timed || live->is_waited_out) continue;
-        if (waited_us >= idle_us(instance)) {
-            live->is_waited_out = true;
+        if (!live->is_timed) continue;
+        if (now_us(instance) - live->timed_us < idle_us(instance)) {
+            if (p < first) first = p;
             continue;
         }
-        sfi_oracle_say_partition(oracle, "X4", &oracle->partitions[p],
-                                 "us that dispatch waits for a partition that is caught up (D5), at least",
-                                 idle_us(instance), waited_us);
-        return false;
+        live->is_waited_out = true;
+        list(instance, p);
     }
-    return true;
+    if (first == SFI_ORACLE_NONE) return true;
+    sfi_oracle_say_partition(oracle, "X4", &oracle->partitions[first],
+                             "us that dispatch waits for a partition that is caught up (D5), at least",
+                             idle_us(instance), now_us(instance) - instance->live[first].timed_us);
+    return false;
 }
 
 /* ---------------------------------------------------------------- not longer than that */

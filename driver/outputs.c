@@ -2,10 +2,13 @@
 #include "driver/rows.h"
 #include "driver/run_parts.h"
 
-/* One partition of a sink's topic: what lies below `shown` has been shown or never will be. */
+/* One partition of a sink's topic: what lies below `shown` has been shown or never will be, what lies below `counted`
+ * is in `count`. */
 struct output {
     struct sf_tp tp;
     int64_t shown;
+    int64_t counted;
+    uint64_t count;
 };
 
 struct sfi_outputs {
@@ -23,18 +26,7 @@ static bool is_repeated(const struct sf_topology *topology, uint32_t sink)
     return false;
 }
 
-uint64_t sfi_outputs_count(struct sfi_run *run)
-{
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < run->topology->sink_count; i++) {
-        if (!is_repeated(run->topology, i)) count += sf_driver_rows_count(run->broker, run->topology->sinks[i].topic);
-    }
-    return count;
-}
-
-/* ---------------------------------------------------------------- the broker's news */
-
-static const struct output *output_of(const struct sfi_outputs *outputs, struct sf_tp tp)
+static struct output *output_of(const struct sfi_outputs *outputs, struct sf_tp tp)
 {
     for (uint32_t i = 0; i < outputs->count; i++) {
         if (outputs->items[i].tp.topic == tp.topic && outputs->items[i].tp.partition == tp.partition)
@@ -42,6 +34,26 @@ static const struct output *output_of(const struct sfi_outputs *outputs, struct 
     }
     return NULL;
 }
+
+void sfi_outputs_pass(struct sfi_outputs *outputs, struct sf_tp tp, int64_t before)
+{
+    struct output *output = output_of(outputs, tp);
+    if (output == NULL || before <= output->counted) return;
+    output->count += sf_driver_rows_count(outputs->run->broker, tp, output->counted, before);
+    output->counted = before;
+}
+
+uint64_t sfi_outputs_count(struct sfi_outputs *outputs)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        sfi_outputs_pass(outputs, outputs->items[i].tp, INT64_MAX);
+        count += outputs->items[i].count;
+    }
+    return count;
+}
+
+/* ---------------------------------------------------------------- the broker's news */
 
 /* X14: what is written is an effect of whoever steps. */
 static void mix(struct sfi_run *run, struct sf_tp tp, const struct sf_record *records, uint32_t count)
@@ -65,6 +77,7 @@ static void appended(void *ctx, struct sf_tp tp, const struct sf_record *records
     struct sfi_run *run = outputs->run;
     const struct sf_sim_kafka_observer *checks = run->broker_checks;
     mix(run, tp, records, count);
+    sfi_retention_appended(run->retention, count);
     if (txn_serial == 0 && producer_id != 0 && output_of(outputs, tp) != NULL) {
         for (uint32_t i = 0; i < count; i++)
             sf_driver_history_record(&run->history, "output", sf_sim_kafka_topic_name(run->broker, tp.topic),
@@ -97,6 +110,7 @@ static void decided(void *ctx, const char *transactional_id, uint64_t producer_i
     if (is_commit && sf_driver_history_is_on(&run->history)) {
         for (uint32_t i = 0; i < outputs->count; i++) show_committed(outputs, &outputs->items[i], txn_serial);
     }
+    if (is_commit) sfi_retention_committed(run->retention);
     if (checks != NULL && checks->decided != NULL)
         checks->decided(checks->ctx, transactional_id, producer_id, producer_epoch, txn_serial, is_commit);
 }
@@ -113,6 +127,7 @@ static void offset_committed(void *ctx, const char *group, struct sf_tp tp, int6
 {
     struct sfi_outputs *outputs = ctx;
     const struct sf_sim_kafka_observer *checks = outputs->run->broker_checks;
+    if (txn_serial == 0) sfi_retention_committed(outputs->run->retention);
     if (checks != NULL && checks->offset_committed != NULL)
         checks->offset_committed(checks->ctx, group, tp, offset, metadata, txn_serial);
 }

@@ -3,6 +3,7 @@
 void sf_driver_report_init(struct sf_driver_report *report, struct sf_alloc alloc)
 {
     memset(report, 0, sizeof *report);
+    report->alloc = alloc;
     sf_text_init_growing(&report->history, alloc);
 }
 

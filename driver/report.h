@@ -23,6 +23,7 @@ enum sf_driver_verdict {
 };
 
 struct sf_driver_report {
+    struct sf_alloc alloc;
     enum sf_driver_verdict verdict;
     uint64_t seed;
     struct sf_driver_violation violations[SF_DRIVER_VIOLATIONS_MAX];

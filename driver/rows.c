@@ -28,16 +28,11 @@ static bool is_visible(const struct sf_sim_kafka_entry *entry)
            (entry->state == SF_SIM_KAFKA_PLAIN || entry->state == SF_SIM_KAFKA_COMMITTED);
 }
 
-uint64_t sf_driver_rows_count(struct sf_sim_kafka *broker, const char *topic)
+uint64_t sf_driver_rows_count(struct sf_sim_kafka *broker, struct sf_tp tp, int64_t from, int64_t before)
 {
     uint64_t count = 0;
-    uint32_t number = sf_sim_kafka_topic(broker, topic);
-    int32_t partitions = sf_sim_kafka_partition_count(broker, number);
-    for (int32_t i = 0; i < partitions; i++) {
-        struct sf_sim_kafka_entry entry;
-        int64_t offset = 0;
-        while (sf_sim_kafka_log_next(broker, (struct sf_tp){number, i}, &offset, &entry)) count += is_visible(&entry);
-    }
+    struct sf_sim_kafka_entry entry;
+    while (sf_sim_kafka_log_next(broker, tp, &from, &entry) && entry.offset < before) count += is_visible(&entry);
     return count;
 }
 

@@ -48,6 +48,6 @@ void sf_driver_rows_compare(struct sf_driver_rows *rows, const struct sf_scenari
                             sf_driver_differs_fn *differs, void *ctx);
 
 /* How many committed records; without reading them in. */
-uint64_t sf_driver_rows_count(struct sf_sim_kafka *broker, const char *topic);
+uint64_t sf_driver_rows_count(struct sf_sim_kafka *broker, struct sf_tp tp, int64_t from, int64_t before);
 
 #endif

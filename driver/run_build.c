@@ -144,6 +144,7 @@ void sfi_run_build(struct sfi_run *run)
     build_sched(run);
     open_checks(run);
     run->outputs = sfi_outputs_new(run);
+    run->retention = sfi_retention_new(run);
     sf_sim_kafka_observe(run->broker, sfi_outputs_observer(run->outputs));
     run->feed = sfi_feed_new(run);
     run->expect = sfi_expect_new(run);
@@ -167,6 +168,7 @@ void sfi_run_tear_down(struct sfi_run *run)
     sfi_faults_destroy(run, run->faults);
     sfi_expect_destroy(run, run->expect);
     sfi_feed_destroy(run, run->feed);
+    sfi_retention_destroy(run, run->retention);
     sfi_outputs_destroy(run, run->outputs);
     sf_sim_kafka_destroy(run->broker);
     sf_sim_world_deinit(&run->world);

@@ -1,6 +1,6 @@
 /*
  * Parts of a run, shared by the files that make it up (run.c, run_build.c, process.c, feed.c, faults.c,
- * expect.c, outputs.c). Private to driver.
+ * expect.c, outputs.c, retention.c). Private to driver.
  */
 #ifndef SF_DRIVER_RUN_PARTS_H
 #define SF_DRIVER_RUN_PARTS_H
@@ -62,6 +62,7 @@ struct sfi_feed;
 struct sfi_faults;
 struct sfi_expect;
 struct sfi_outputs;
+struct sfi_retention;
 
 struct sfi_run {
     const struct sf_scenario *scenario;
@@ -86,6 +87,8 @@ struct sfi_run {
     struct sfi_faults *faults;
     struct sfi_expect *expect;
     struct sfi_outputs *outputs;
+    struct sfi_retention *retention; /* NULL: everything is kept */
+    bool is_keeping;             /* it has to be: an undisturbed run came back for what it had let go */
     uint64_t instant_steps_max;
     int64_t request_timeout_us;  /* of the broker's clients */
     uint32_t barrier_at;         /* next of the listed barriers */
@@ -193,7 +196,19 @@ struct sfi_outputs *sfi_outputs_new(struct sfi_run *run);
 void sfi_outputs_destroy(struct sfi_run *run, struct sfi_outputs *outputs);
 /* The broker's observer: history, digest, and on to the checks. */
 const struct sf_sim_kafka_observer *sfi_outputs_observer(struct sfi_outputs *outputs);
-uint64_t sfi_outputs_count(struct sfi_run *run);
+/* Counts what lies below `before` for good: it may be discarded then. */
+void sfi_outputs_pass(struct sfi_outputs *outputs, struct sf_tp tp, int64_t before);
+uint64_t sfi_outputs_count(struct sfi_outputs *outputs);
+
+/* --- retention.c: logs lose what nobody reads again */
+
+/* NULL: this run keeps everything; the functions below then do nothing. */
+struct sfi_retention *sfi_retention_new(struct sfi_run *run);
+void sfi_retention_destroy(struct sfi_run *run, struct sfi_retention *retention);
+void sfi_retention_appended(struct sfi_retention *retention, uint32_t count);
+void sfi_retention_committed(struct sfi_retention *retention);
+/* Between steps. */
+void sfi_retention_due(struct sfi_run *run, struct sfi_retention *retention);
 
 /* --- watermarks.c: a table of all partitions into the history */
 void sfi_watermarks_show(struct sfi_run *run);

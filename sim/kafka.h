@@ -82,6 +82,8 @@ struct sf_kafka sf_sim_kafka_handle(struct sf_sim_kafka *broker, struct sf_sim_i
 /* The broker's number of a name, whether or not the topic exists. Name copied. */
 uint32_t sf_sim_kafka_topic(struct sf_sim_kafka *broker, const char *name);
 const char *sf_sim_kafka_topic_name(const struct sf_sim_kafka *broker, uint32_t topic);
+/* Numbers are 0 … count - 1. */
+uint32_t sf_sim_kafka_topic_count(const struct sf_sim_kafka *broker);
 /* SF_OK also where it exists with the same count, SF_E_EXISTS with another. Settings copied. */
 enum sf_status sf_sim_kafka_create(struct sf_sim_kafka *broker, const char *name, int32_t partition_count,
                                    const struct sf_topic_setting *settings, uint32_t setting_count);
@@ -104,9 +106,11 @@ void sf_sim_kafka_foreign_end(struct sf_sim_kafka *broker, struct sf_sim_kafka_t
 
 /* Move the log start up to `before`, at most to the end: readers below it are out of range (S7). */
 void sf_sim_kafka_truncate(struct sf_sim_kafka *broker, struct sf_tp tp, int64_t before);
-/* Free memory below `before` that nobody will read again; the log start stays. A later read below is a bug of the
- * caller's and asserts. Whole chunks only. */
+/* Free memory below `before` that nobody will read again; the log start stays, and nothing that goes on is changed by
+ * it. Whole chunks only, never the newest. A fetch from below gets no answer, and `is_missed` says so from then on. */
 void sf_sim_kafka_discard(struct sf_sim_kafka *broker, struct sf_tp tp, int64_t before);
+/* Somebody came for what was discarded: from here on the world is not what it would have been. */
+bool sf_sim_kafka_is_missed(const struct sf_sim_kafka *broker);
 /* Keep the newest record of each key below the last stable offset, of committed and plain records; aborted ones go.
  * Offsets stay. */
 struct sf_sim_kafka_compaction {

@@ -132,6 +132,11 @@ const char *sf_sim_kafka_topic_name(const struct sf_sim_kafka *broker, uint32_t 
     return broker->topics[topic].name;
 }
 
+uint32_t sf_sim_kafka_topic_count(const struct sf_sim_kafka *broker)
+{
+    return broker->topic_count;
+}
+
 int32_t sf_sim_kafka_partition_count(const struct sf_sim_kafka *broker, uint32_t topic)
 {
     assert(topic < broker->topic_count);

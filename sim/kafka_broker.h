@@ -58,6 +58,7 @@ struct sf_sim_kafka {
     uint64_t producer_id_last;
     uint64_t txn_serial_last;
     uint32_t client_id_last;
+    bool is_missed;             /* somebody came for what was discarded */
 };
 
 /* Answers of the broker to a request of a client model. */

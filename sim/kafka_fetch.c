@@ -257,7 +257,10 @@ void sfi_fetch_answer_fn(void *ctx)
         look(fetch);
         return;
     }
-    assert(fetch->position >= fetch->log->discarded || fetch->position >= fetch->seen_end);
+    if (fetch->position < fetch->log->discarded && fetch->position < fetch->seen_end) {
+        fetch->consumer->client.broker->is_missed = true;
+        return;
+    }
     bool has_room = take_records(fetch);
     if (fetch->position >= fetch->seen_end && (fetch->is_fresh || fetch->position != fetch->told_position)) {
         fetch->told_position = fetch->position;

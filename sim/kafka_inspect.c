@@ -24,7 +24,12 @@ void sf_sim_kafka_truncate(struct sf_sim_kafka *broker, struct sf_tp tp, int64_t
 
 void sf_sim_kafka_discard(struct sf_sim_kafka *broker, struct sf_tp tp, int64_t before)
 {
-    sfi_log_discard(log_of(broker, tp), before);
+    sfi_log_discard(log_of(broker, tp), before, 1);
+}
+
+bool sf_sim_kafka_is_missed(const struct sf_sim_kafka *broker)
+{
+    return broker->is_missed;
 }
 
 /* ---------------------------------------------------------------- foreign transactions */

@@ -237,9 +237,9 @@ struct sfi_open *sfi_log_open_of(struct sfi_log *log, uint64_t producer_id)
 
 /* ---------------------------------------------------------------- the front */
 
-void sfi_log_discard(struct sfi_log *log, int64_t before)
+void sfi_log_discard(struct sfi_log *log, int64_t before, uint32_t kept)
 {
-    while (log->count > 0 && log->chunks[log->first]->next_offset <= before) {
+    while (log->count > kept && log->chunks[log->first]->next_offset <= before) {
         struct sfi_chunk *chunk = log->chunks[log->first];
         if (log->count == 1 && log->is_tail_open) log->is_tail_open = false;
         if (chunk->next_offset > log->discarded) log->discarded = chunk->next_offset;
@@ -255,6 +255,6 @@ void sfi_log_truncate(struct sfi_log *log, int64_t before)
     if (before > log->end) before = log->end;
     if (before <= log->start) return;
     log->start = before;
-    sfi_log_discard(log, before);
+    sfi_log_discard(log, before, 0);
     sfi_log_wake(log);
 }

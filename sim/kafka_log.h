@@ -92,6 +92,7 @@ void sfi_log_unwait(struct sfi_log *log, struct sfi_waiter *waiter);
 void sfi_log_wake(struct sfi_log *log);
 
 void sfi_log_truncate(struct sfi_log *log, int64_t before);
-void sfi_log_discard(struct sfi_log *log, int64_t before);
+/* Of the front; `kept` chunks stay in any case. */
+void sfi_log_discard(struct sfi_log *log, int64_t before, uint32_t kept);
 
 #endif

@@ -94,6 +94,7 @@ void sfi_entry_sweep(struct sfi_store_entry *entry)
 void sfi_entry_harden(struct sfi_store_entry *entry)
 {
     entry->durable = entry->applied;
+    entry->undurable_bytes = 0;
     sfi_entry_sweep(entry);
 }
 

@@ -42,7 +42,8 @@
 
 #define SF_SIM_STORE_NAME_BYTES 128u
 #define SF_SIM_STORE_COMMANDS_MAX 16u /* given and not yet polled; at most 4 of them writes */
-#define SF_SIM_STORE_UNDURABLE_MAX 1024u /* batches; then a flush of its own accord */
+#define SF_SIM_STORE_UNDURABLE_MAX 1024u /* batches; then a flush of its own accord, */
+#define SF_SIM_STORE_UNDURABLE_BYTES (1u << 20) /* or so many bytes of keys and values */
 
 enum sf_sim_disk_fault {
     SF_SIM_DISK_OPEN_CORRUPT = 1,

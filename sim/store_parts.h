@@ -19,6 +19,7 @@ struct sfi_store_entry {
     struct sfi_map map;
     uint64_t applied; /* batches ever */
     uint64_t durable; /* <= applied */
+    uint64_t undurable_bytes; /* of what came since */
     uint64_t command_count;
     uint64_t crash_count;
     struct sfi_store *holder; /* NULL: nobody has it open */

@@ -89,6 +89,7 @@ static void apply(struct sfi_store_entry *entry, const struct sfi_store_command 
     entry->applied++;
     for (uint32_t i = 0; i < command->count; i++) {
         const struct sf_store_op *op = &command->ops[i];
+        entry->undurable_bytes += op->key.len + op->value.len;
         switch (op->kind) {
         case SF_STORE_PUT: sfi_map_put(&entry->map, entry->applied, op->key, op->value); break;
         case SF_STORE_DELETE: sfi_map_delete(&entry->map, entry->applied, op->key); break;
@@ -97,7 +98,8 @@ static void apply(struct sfi_store_entry *entry, const struct sfi_store_command 
     }
     const struct sf_sim_disk *disk = entry->disk;
     uint64_t draw = sf_sim_draw(disk->world->seed, SF_SIM_DOMAIN_STORE_FLUSH, entry->entity, entry->applied);
-    bool is_full = entry->applied - entry->durable >= SF_SIM_STORE_UNDURABLE_MAX;
+    bool is_full = entry->applied - entry->durable >= SF_SIM_STORE_UNDURABLE_MAX ||
+                   entry->undurable_bytes >= SF_SIM_STORE_UNDURABLE_BYTES;
     if (is_full || sf_sim_chance(draw, disk->config.flush_per_million)) sfi_entry_harden(entry);
 }
 
