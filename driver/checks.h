@@ -132,8 +132,8 @@ struct sf_driver_checks_ops {
     void (*noted)(void *state, const struct sf_sim_instance *process, const struct sf_task *task,
                   const struct sf_note *note);
     void (*happened)(void *state, const struct sf_driver_event *event);
-    /* Of a source's partition (the broker's number): below this offset nothing is looked at any more. NULL: of every
-     * topic anything may be, so nothing is ever discarded. */
+    /* Below this offset of the partition (the broker's number) nothing is looked at any more, as long as nothing
+     * disturbs the run. NULL: anything may be, so nothing is ever discarded. */
     int64_t (*needed)(void *state, struct sf_tp tp);
     void (*finish)(void *state, const struct sf_driver_end *end);
     void (*close)(void *state);

@@ -230,15 +230,27 @@ static void oracle_happened(void *state, const struct sf_driver_event *event)
     }
 }
 
-static int64_t oracle_needed(void *state, struct sf_tp tp)
+static int64_t needed_of_source(const struct sfi_oracle *oracle, struct sf_tp tp)
 {
-    const struct sfi_oracle *oracle = state;
     for (uint32_t i = 0; i < oracle->world.topology->source_count; i++) {
         if ((uint32_t)tp.partition >= oracle->source_partition_counts[i]) continue;
         uint32_t p = oracle->source_partitions[i][tp.partition];
         if (p != SFI_ORACLE_NONE && oracle->partitions[p].tp.topic == tp.topic) return oracle->partitions[p].committed;
     }
-    return 0;
+    return INT64_MAX;
+}
+
+/* What the engine writes is compared when it commits; a changelog is read once more from where the local store stands
+ * (X9), which only moves on. */
+static int64_t oracle_needed(void *state, struct sf_tp tp)
+{
+    const struct sfi_oracle *oracle = state;
+    int64_t needed = needed_of_source(oracle, tp);
+    if (needed != INT64_MAX || tp.topic >= oracle->topic_capacity) return needed;
+    const struct sfi_oracle_topic *topic = &oracle->topics[tp.topic];
+    if (topic->kind != SFI_ORACLE_TOPIC_CHANGELOG) return INT64_MAX;
+    if (!oracle->world.topology->steps[topic->index].store.is_persistent) return INT64_MAX;
+    return topic->looked != NULL ? topic->looked[tp.partition] : 0;
 }
 
 /* ---------------------------------------------------------------- the end */
@@ -366,9 +378,11 @@ static void oracle_close(void *state)
     sf_cfree(alloc, oracle->is_step_keyed, topology->step_count, sizeof(bool));
     sf_cfree(alloc, oracle->has_rounded, topology->step_count, sizeof(bool));
     sf_free(alloc, oracle->partitions, oracle->partition_capacity * sizeof *oracle->partitions);
-    for (uint32_t i = 0; i < oracle->topic_capacity; i++)
-        sf_cfree(alloc, oracle->topics[i].taken, (size_t)oracle->topics[i].partition_count,
-                 sizeof *oracle->topics[i].taken);
+    for (uint32_t i = 0; i < oracle->topic_capacity; i++) {
+        size_t partitions = (size_t)oracle->topics[i].partition_count;
+        sf_cfree(alloc, oracle->topics[i].taken, partitions, sizeof *oracle->topics[i].taken);
+        sf_cfree(alloc, oracle->topics[i].looked, partitions, sizeof *oracle->topics[i].looked);
+    }
     sf_free(alloc, oracle->topics, oracle->topic_capacity * sizeof *oracle->topics);
     sf_free(alloc, oracle->text, oracle->text_capacity);
     sf_cfree(alloc, oracle, 1, sizeof *oracle);

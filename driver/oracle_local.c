@@ -301,6 +301,7 @@ static void replay(struct local *local, const struct sfi_oracle_topic *topic, st
 {
     struct sfi_oracle *oracle = local->oracle;
     int64_t offset = position_of(local, topic->index, tp.partition);
+    topic->looked[tp.partition] = offset;
     int64_t stable = sf_sim_kafka_log_end(oracle->world.broker, tp, SF_LOG_STABLE_END);
     int64_t taken = topic->taken != NULL ? topic->taken[tp.partition] : 0;
     struct sf_sim_kafka_entry entry;
@@ -340,9 +341,11 @@ static void replay_all(struct local *local)
 {
     struct sfi_oracle *oracle = local->oracle;
     for (uint32_t t = 0; t < oracle->topic_capacity; t++) {
-        const struct sfi_oracle_topic *topic = &oracle->topics[t];
+        struct sfi_oracle_topic *topic = &oracle->topics[t];
         if (topic->kind != SFI_ORACLE_TOPIC_CHANGELOG) continue;
         forget_truncated(local, topic, t);
+        if (topic->looked == NULL)
+            topic->looked = sf_calloc(oracle->alloc, (size_t)topic->partition_count, sizeof *topic->looked);
         for (int32_t p = 0; p < topic->partition_count && !oracle->is_broken; p++)
             replay(local, topic, (struct sf_tp){t, p});
     }

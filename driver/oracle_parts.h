@@ -323,6 +323,7 @@ struct sfi_oracle_topic {
     uint32_t index; /* sink or step */
     int32_t partition_count;
     int64_t *taken; /* CHANGELOG, by partition: behind the last record that the model has taken; NULL: none yet */
+    int64_t *looked; /* CHANGELOG, by partition: the local store's position at the last look; NULL: none yet */
 };
 
 /* A row for a sink, without its place. */

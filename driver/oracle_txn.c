@@ -17,6 +17,11 @@ static bool is_name(const char *topic, const char *application, const char *stor
     return strncmp(topic, store, s) == 0 && strcmp(topic + s, suffix) == 0;
 }
 
+static struct sfi_oracle_topic topic_new(enum sfi_oracle_topic_kind kind, uint32_t index, int32_t partitions)
+{
+    return (struct sfi_oracle_topic){.kind = kind, .index = index, .partition_count = partitions};
+}
+
 static struct sfi_oracle_topic classify(struct sfi_oracle *oracle, uint32_t number)
 {
     const struct sf_topology *topology = oracle->world.topology;
@@ -24,18 +29,18 @@ static struct sfi_oracle_topic classify(struct sfi_oracle *oracle, uint32_t numb
     int32_t partitions = sf_sim_kafka_partition_count(oracle->world.broker, number);
     for (uint32_t i = 0; i < topology->sink_count; i++)
         if (strcmp(topology->sinks[i].topic, name) == 0)
-            return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_SINK, i, partitions, NULL};
+            return topic_new(SFI_ORACLE_TOPIC_SINK, i, partitions);
     if (is_name(name, topology->application_id, "stoatflow-watermark", "-changelog"))
-        return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_STAMPS, 0, partitions, NULL};
+        return topic_new(SFI_ORACLE_TOPIC_STAMPS, 0, partitions);
     for (uint32_t i = 0; i < topology->step_count; i++) {
         if (topology->steps[i].kind != SF_STEP_AGGREGATE) continue;
         const char *store = topology->steps[i].store.name;
         if (is_name(name, topology->application_id, store, "-changelog"))
-            return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_CHANGELOG, i, partitions, NULL};
+            return topic_new(SFI_ORACLE_TOPIC_CHANGELOG, i, partitions);
         if (is_name(name, topology->application_id, store, "-emitfrontier-changelog"))
-            return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_FRONTIER, i, partitions, NULL};
+            return topic_new(SFI_ORACLE_TOPIC_FRONTIER, i, partitions);
     }
-    return (struct sfi_oracle_topic){SFI_ORACLE_TOPIC_OTHER, 0, partitions, NULL};
+    return topic_new(SFI_ORACLE_TOPIC_OTHER, 0, partitions);
 }
 
 struct sfi_oracle_topic *sfi_oracle_topic_of(struct sfi_oracle *oracle, uint32_t number)

@@ -2,8 +2,9 @@
  * What the simulated logs keep. A run that nothing disturbs reads forward only: what has committed and is judged is
  * read by nobody again, and goes. So memory is bounded by what is open, however long the run.
  *
- *     source topic     kept from the offset committed by the group, and from what the checks may still look at
+ *     source topic     kept from the offset committed by the group
  *     other topics     kept from where their logs ended at the commit before the last one
+ *     all              and from what the checks may still look at (driver/checks.h)
  *
  * A run that has faults, a crash of the options, output to compare or to show, or somebody who follows it step by step
  * keeps everything. An undisturbed one may all the same come back for what is gone (its engine ended by itself, say):
@@ -31,7 +32,8 @@ static bool may_discard(const struct sfi_run *run)
 {
     const struct sf_driver_options *options = run->options;
     const struct sf_scenario *scenario = run->scenario;
-    bool is_followed = options->trail != NULL || options->on_command != NULL || options->history != SF_DRIVER_HISTORY_NONE;
+    bool is_followed =
+        options->trail != NULL || options->on_command != NULL || options->history != SF_DRIVER_HISTORY_NONE;
     bool is_disturbed = scenario->fault_count > 0 || sfi_run_is_disturbed(run);
     bool is_looked_at = options->checks != NULL && options->checks->needed == NULL;
     return !run->is_keeping && !is_followed && !is_disturbed && !is_looked_at && scenario->output_count == 0;
@@ -116,10 +118,8 @@ static void pass(struct sfi_run *run, struct topic *topic, struct sf_tp tp)
     int64_t *end = &topic->ends[tp.partition];
     int64_t before = *end;
     *end = sf_sim_kafka_log_end(run->broker, tp, SF_LOG_END);
-    if (topic->is_source) {
-        before = sf_sim_kafka_committed(run->broker, run->topology->application_id, tp).offset;
-        if (checks != NULL) before = least(before, checks->needed(run->checks, tp));
-    }
+    if (topic->is_source) before = sf_sim_kafka_committed(run->broker, run->topology->application_id, tp).offset;
+    if (checks != NULL) before = least(before, checks->needed(run->checks, tp));
     if (before <= 0) return;
     sfi_outputs_pass(run->outputs, tp, before);
     sf_sim_kafka_discard(run->broker, tp, before);
