@@ -37,6 +37,8 @@ struct sf_driver_report {
     uint64_t epoch;           /* newest committed */
     uint32_t instance_count;  /* processes that lived */
     bool has_crashed;         /* the crash of sf_driver_options.crash came */
+    uint64_t memory_peak;     /* bytes that the world's models and the checks held at most */
+    bool is_remade;           /* it came back for what it had let go of the logs, and was made again, keeping it */
     struct sf_text history;   /* lines; "" unless asked for */
 };
 

@@ -393,6 +393,7 @@ static bool run_world(struct sfi_run *run)
     judge(run);
     run->report->elapsed_us = sf_sim_world_elapsed_us(&run->world);
     bool is_missed = sf_sim_kafka_is_missed(run->broker);
+    run->report->memory_peak = run->world.heap.bytes_peak;
     sfi_run_tear_down(run);
     return !is_missed;
 }
@@ -438,6 +439,7 @@ enum sf_driver_verdict sf_driver_run(const struct sf_scenario *scenario, const s
     sf_driver_report_deinit(report);
     sf_driver_report_init(report, alloc);
     bool is_whole = run_once(scenario, options, report, true);
+    report->is_remade = true;
     assert(is_whole); /* nothing was let go */
     (void)is_whole;
     return report->verdict;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "driver/command.h"
+#include "driver/oracle.h"
 #include "driver/run.h"
 #include "driver/session.h"
 #include "driver/trail.h"
@@ -432,6 +433,67 @@ static void one_seed_gives_one_digest_x14(void **state)
     sf_driver_report_deinit(&first);
 }
 
+/* ---------------------------------------------------------------- what the logs keep */
+
+static const char stream_yaml[] =
+    "scenario: stream\n"
+    "topics: {in: {partitions: 2}}\n"
+    "app:\n"
+    "  application: {id: stream}\n"
+    "  stoatflow: {processing.lanes: 1, watermark.max-out-of-orderness-ms: 1000}\n"
+    "  sources:\n"
+    "    in: {topic: in, key: string, value: json}\n"
+    "  streams:\n"
+    "    - {name: counts, from: in, window: {tumbling: 1s}, aggregate: {n: count}, emit: on-window-close}\n"
+    "  sinks:\n"
+    "    - {from: counts, topic: out}\n"
+    "input:\n"
+    "  - {from: +0s, until: +10s, every: 1ms, to: in, key: {uniform: [0, 99]}, value: 1}\n";
+
+static void run_checked(const char *yaml, enum sf_driver_history_level history, struct sf_driver_report *report)
+{
+    struct sf_driver_options options = sf_driver_options_default();
+    options.checks = sf_driver_oracle();
+    options.history = history;
+    run_yaml(yaml, options, report);
+    CHECK_EQ(report->verdict, SF_DRIVER_HELD);
+}
+
+static void memory_is_bounded_by_what_is_open_and_not_by_the_length_of_a_run(void **state)
+{
+    (void)state;
+    struct sf_driver_report brief, lengthy;
+    run_checked(stream_yaml, SF_DRIVER_HISTORY_NONE, &brief);
+    run_checked(with(stream_yaml, "until: +10s", "until: +40s"), SF_DRIVER_HISTORY_NONE, &lengthy);
+    CHECK_EQ(lengthy.input_count, 40000);
+    CHECK(lengthy.memory_peak < brief.memory_peak * 3 / 2);
+    CHECK(!brief.is_remade && !lengthy.is_remade);
+    sf_driver_report_deinit(&lengthy);
+    sf_driver_report_deinit(&brief);
+}
+
+/* With a history all is kept; where ends of transactions take so long that they are in doubt, stamps are read again. */
+static void a_run_is_the_same_whatever_its_logs_keep_x14(void **state)
+{
+    (void)state;
+    static const char *const inputs[] = {"input:\n  - {from: +0s, until: +10s, every: 1ms",
+                                         "seed: 2\nworld: {commit-latency: {uniform: [1ms, 100s]}}\n"
+                                         "input:\n  - {from: +0s, until: +400s, every: 40ms"};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct sf_driver_report letting_go, keeping;
+        const char *yaml = with(stream_yaml, inputs[0], inputs[i]);
+        run_checked(yaml, SF_DRIVER_HISTORY_NONE, &letting_go);
+        run_checked(yaml, SF_DRIVER_HISTORY_PLAIN, &keeping);
+        CHECK_EQ(letting_go.is_remade, i == 1);
+        CHECK(!keeping.is_remade);
+        CHECK(memcmp(&letting_go.digest, &keeping.digest, sizeof keeping.digest) == 0);
+        CHECK_EQ(letting_go.output_count, keeping.output_count);
+        CHECK_EQ(letting_go.input_count, keeping.input_count);
+        sf_driver_report_deinit(&keeping);
+        sf_driver_report_deinit(&letting_go);
+    }
+}
+
 /* ---------------------------------------------------------------- sfsim */
 
 struct answer {
@@ -650,6 +712,8 @@ int main(void)
         cmocka_unit_test(a_run_that_uses_up_its_budget_fails),
         cmocka_unit_test(until_cuts_a_run_and_leaves_its_end_unjudged),
         cmocka_unit_test(one_seed_gives_one_digest_x14),
+        cmocka_unit_test(memory_is_bounded_by_what_is_open_and_not_by_the_length_of_a_run),
+        cmocka_unit_test(a_run_is_the_same_whatever_its_logs_keep_x14),
         cmocka_unit_test(a_scenario_that_holds_exits_0),
         cmocka_unit_test(a_scenario_that_does_not_hold_exits_1_with_its_repro),
         cmocka_unit_test(bad_input_exits_2),

@@ -150,7 +150,7 @@ static void a_step_sees_no_more_than_was_latched(void **state)
     wire_deinit(&wire);
 }
 
-static void every_push_and_every_return_wakes_the_other_end(void **state)
+static void every_push_and_the_return_of_the_last_credit_wake_the_other_end(void **state)
 {
     (void)state;
     struct wire wire;
@@ -163,6 +163,28 @@ static void every_push_and_every_return_wakes_the_other_end(void **state)
     CHECK_EQ(wire.to_producer, 0);
     sf_edge_give_back(&wire.edge, block);
     CHECK_EQ(wire.to_producer, 1);
+    wire_deinit(&wire);
+}
+
+static void a_block_wakes_its_producer_only_where_half_of_the_credit_was_out(void **state)
+{
+    (void)state;
+    struct wire wire;
+    struct sf_block *blocks[4];
+    wire_init(&wire, 4, 1);
+    for (int64_t i = 0; i < 4; i++) push_data(&wire, sf_edge_take(&wire.edge), i, 1);
+    latch_all(&wire);
+    for (uint32_t i = 0; i < 4; i++) blocks[i] = pop(&wire, i, 1);
+    sf_edge_give_back(&wire.edge, blocks[0]); /* 3 were left */
+    CHECK_EQ(wire.to_producer, 0);
+    for (uint32_t i = 1; i < 4; i++) sf_edge_give_back(&wire.edge, blocks[i]);
+    CHECK_EQ(wire.to_producer, 3);
+    latch_all(&wire);
+    sf_edge_collect(&wire.edge);
+    push_data(&wire, sf_edge_take(&wire.edge), 4, 1); /* credit is there again: what the block was before is forgotten */
+    latch_all(&wire);
+    sf_edge_give_back(&wire.edge, pop(&wire, 4, 1));
+    CHECK_EQ(wire.to_producer, 3);
     wire_deinit(&wire);
 }
 
@@ -282,7 +304,8 @@ int main(void)
         cmocka_unit_test(data_waits_for_credit_and_control_does_not_l5),
         cmocka_unit_test(blocks_are_made_when_none_is_free_and_used_again),
         cmocka_unit_test(a_step_sees_no_more_than_was_latched),
-        cmocka_unit_test(every_push_and_every_return_wakes_the_other_end),
+        cmocka_unit_test(every_push_and_the_return_of_the_last_credit_wake_the_other_end),
+        cmocka_unit_test(a_block_wakes_its_producer_only_where_half_of_the_credit_was_out),
         cmocka_unit_test(an_extra_block_costs_a_credit_and_is_freed_when_it_comes_back),
         cmocka_unit_test(an_edge_that_ends_frees_what_travels_x13),
         cmocka_unit_test(older_messages_are_dropped_and_newer_ones_wait),
