@@ -181,7 +181,7 @@ static void a_block_wakes_its_producer_only_where_half_of_the_credit_was_out(voi
     CHECK_EQ(wire.to_producer, 3);
     latch_all(&wire);
     sf_edge_collect(&wire.edge);
-    push_data(&wire, sf_edge_take(&wire.edge), 4, 1); /* credit is there again: what the block was before is forgotten */
+    push_data(&wire, sf_edge_take(&wire.edge), 4, 1); /* credit is there again, and the block is not awaited now */
     latch_all(&wire);
     sf_edge_give_back(&wire.edge, pop(&wire, 4, 1));
     CHECK_EQ(wire.to_producer, 3);
