@@ -15,6 +15,7 @@
 struct filler {
     const struct sf_scenario_template *template;
     struct sf_driver_draw *draws;
+    uint64_t *bits;        /* sf_sim_draws of the piece */
     uint32_t domain;
     enum sf_serde serde;
 };
@@ -51,13 +52,15 @@ struct made {
 
 /* ---------------------------------------------------------------- from template to bytes */
 
-static void filler_init(struct filler *filler, const struct sf_scenario_template *template, uint32_t domain,
-                        enum sf_serde serde, struct sf_alloc alloc)
+static void filler_init(struct filler *filler, const struct sf_scenario_template *template, uint64_t seed,
+                        uint32_t entry, uint32_t domain, enum sf_serde serde, struct sf_alloc alloc)
 {
     *filler = (struct filler){.template = template, .domain = domain, .serde = serde};
     if (template->piece_count == 0) return;
     filler->draws = sf_calloc(alloc, template->piece_count, sizeof *filler->draws);
+    filler->bits = sf_calloc(alloc, template->piece_count, sizeof *filler->bits);
     for (uint32_t i = 0; i < template->piece_count; i++) {
+        filler->bits[i] = sf_sim_draws(seed, domain, (uint64_t)entry << 16 | i);
         const struct sf_scenario_draw *draw = template->pieces[i].draw;
         if (draw != NULL) sf_driver_draw_init(&filler->draws[i], draw, alloc);
     }
@@ -70,6 +73,7 @@ static void filler_deinit(struct filler *filler, struct sf_alloc alloc)
         if (filler->template->pieces[i].draw != NULL) sf_driver_draw_deinit(&filler->draws[i]);
     }
     sf_cfree(alloc, filler->draws, filler->template->piece_count, sizeof *filler->draws);
+    sf_cfree(alloc, filler->bits, filler->template->piece_count, sizeof *filler->bits);
 }
 
 static void add_draw(struct sf_text *text, const struct sf_scenario_draw *spec, int64_t number)
@@ -80,8 +84,7 @@ static void add_draw(struct sf_text *text, const struct sf_scenario_draw *spec, 
     sf_text_add(text, digits);
 }
 
-static void fill(struct sfi_run *run, const struct filler *filler, uint32_t entry, uint64_t ordinal,
-                 struct sf_text *text)
+static void fill(const struct filler *filler, uint64_t ordinal, struct sf_text *text)
 {
     for (uint32_t i = 0; i < filler->template->piece_count; i++) {
         const struct sf_scenario_piece *piece = &filler->template->pieces[i];
@@ -89,7 +92,7 @@ static void fill(struct sfi_run *run, const struct filler *filler, uint32_t entr
             sf_text_add(text, piece->text);
             continue;
         }
-        uint64_t bits = sf_sim_draw(run->seed, filler->domain, (uint64_t)entry << 16 | i, ordinal);
+        uint64_t bits = sf_sim_draw_nth(filler->bits[i], ordinal);
         add_draw(text, piece->draw, sf_driver_draw_number(&filler->draws[i], bits, ordinal));
     }
 }
@@ -123,12 +126,11 @@ static void convert_key(struct sf_text *text, size_t from, enum sf_serde serde)
     sf_text_add_bytes(text, (const char *)bytes, sizeof bytes);
 }
 
-static struct span add_span(struct sfi_run *run, struct sfi_feed *feed, const struct filler *filler, uint32_t entry,
-                            uint64_t ordinal)
+static struct span add_span(struct sfi_feed *feed, const struct filler *filler, uint64_t ordinal)
 {
     struct span span = {.is_null = filler->template->piece_count == 0, .from = feed->bytes.length};
     if (span.is_null) return span;
-    fill(run, filler, entry, ordinal, &feed->bytes);
+    fill(filler, ordinal, &feed->bytes);
     if (filler->domain == SFI_DOMAIN_INPUT_KEY)
         convert_key(&feed->bytes, span.from, filler->serde);
     else if (filler->serde != SF_SERDE_JSON)
@@ -157,10 +159,10 @@ static void entry_init(struct sfi_run *run, struct sfi_feed *feed, uint32_t inde
     entry->next_us = sfi_run_mono_us(run, spec->at_ms);
     bool is_empty = spec->kind == SF_SCENARIO_GENERATOR ? spec->at_ms >= spec->until_ms : spec->count == 0;
     if (is_empty) entry->next_us = INT64_MAX;
-    filler_init(&entry->key, &spec->key, SFI_DOMAIN_INPUT_KEY, source != NULL ? source->key : SF_SERDE_STRING,
-                feed->alloc);
-    filler_init(&entry->value, &spec->value, SFI_DOMAIN_INPUT_VALUE, source != NULL ? source->value : SF_SERDE_JSON,
-                feed->alloc);
+    filler_init(&entry->key, &spec->key, run->seed, index, SFI_DOMAIN_INPUT_KEY,
+                source != NULL ? source->key : SF_SERDE_STRING, feed->alloc);
+    filler_init(&entry->value, &spec->value, run->seed, index, SFI_DOMAIN_INPUT_VALUE,
+                source != NULL ? source->value : SF_SERDE_JSON, feed->alloc);
     if (spec->stamp == SF_SCENARIO_STAMP_BEHIND) sf_driver_draw_init(&entry->behind, &spec->behind, feed->alloc);
 }
 
@@ -283,8 +285,8 @@ static void give(struct sfi_run *run, struct sfi_feed *feed, struct entry *entry
         feed->bytes.length = 0;
         for (uint32_t i = 0; i < batch; i++) {
             uint64_t ordinal = entry->given + i;
-            made[i].key = add_span(run, feed, &entry->key, entry->index, ordinal);
-            made[i].value = add_span(run, feed, &entry->value, entry->index, ordinal);
+            made[i].key = add_span(feed, &entry->key, ordinal);
+            made[i].value = add_span(feed, &entry->value, ordinal);
             made[i].ts_ms = stamp_of(run, entry, ordinal);
             made[i].partition = partition_of(run, entry, feed, &made[i].key, ordinal);
         }

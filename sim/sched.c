@@ -87,6 +87,13 @@ static void set_cost(struct sf_sim_sched *sched, struct sfi_task_slot *slot)
     slot->unit_ns = cost != NULL ? cost->unit_ns : sched->config.unit_ns;
 }
 
+static void copy_name(struct sfi_task_slot *slot, const char *name)
+{
+    size_t len = strlen(name);
+    if (len >= sizeof slot->name) len = sizeof slot->name - 1;
+    memcpy(slot->name, name, len);
+}
+
 static void init_draws(struct sf_sim_sched *sched, struct sfi_task_slot *slot)
 {
     uint64_t seed = sched->world->seed;
@@ -120,6 +127,7 @@ static void sched_spawn(void *self, struct sf_task *task)
                           .entity = entity_of(seat, task),
                           .wake_us = INT64_MAX,
                           .last_us = sched->world->start_us};
+    copy_name(slot, task->name);
     init_draws(sched, slot);
     slot->hold_bits = sfi_rules_holds_of(&sched->rules, seat->instance->id, task->name);
     set_cost(sched, slot);
@@ -136,6 +144,10 @@ void sfi_sched_drop(struct sf_sim_sched *sched, uint32_t position)
     assert(slot != sched->running);
     sf_sim_digest_append(&sched->buffer, slot->digest.bytes, sizeof slot->digest.bytes);
     sf_sim_digest_fold(&sched->ended, &sched->buffer);
+    if (sched->last == slot) {
+        memcpy(sched->last_name, slot->name, sizeof sched->last_name);
+        sched->last = NULL;
+    }
     sched->by_index[slot->index] = NULL;
     sched->live_count--;
     memmove(&sched->live[position], &sched->live[position + 1],
@@ -274,7 +286,7 @@ const struct sf_task *sf_sim_sched_running(const struct sf_sim_sched *sched)
 
 const char *sf_sim_sched_stuck_on(const struct sf_sim_sched *sched)
 {
-    return sched->last_name;
+    return sched->last != NULL ? sched->last->name : sched->last_name;
 }
 
 void sf_sim_sched_mix(struct sf_sim_sched *sched, const void *bytes, size_t len)

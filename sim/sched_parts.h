@@ -24,6 +24,7 @@ struct sfi_task_slot {
     struct sfi_seat *seat;
     struct sfi_home *home;
     uint32_t index;  /* in by_index */
+    char name[SF_SIM_RULE_NAME_BYTES]; /* a copy, cut to what fits: the task may be gone when somebody asks */
     uint64_t entity; /* key of draws: instance, name, how many of that name before */
     uint64_t order_draws; /* sf_sim_draws of the entity, by what is drawn */
     uint64_t budget_draws;
@@ -67,7 +68,8 @@ struct sf_sim_sched {
     uint64_t change_at[SF_SIM_SCHED_DEPTH_MAX]; /* PRIORITY: at which step a priority drops */
     struct sfi_task_slot *running;
     bool is_in_step; /* false in on_step, while `running` is still set */
-    char last_name[SF_SIM_RULE_NAME_BYTES];
+    struct sfi_task_slot *last;             /* who stepped last; NULL: gone, or nobody yet */
+    char last_name[SF_SIM_RULE_NAME_BYTES]; /* its name, if it is gone */
     uint32_t budget; /* of the running step */
     uint32_t limits[SF_SIM_SCHED_PORTS_MAX];
     struct sf_notes notes;

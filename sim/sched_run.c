@@ -115,15 +115,6 @@ static void obey(struct sf_sim_sched *sched, struct sfi_task_slot *slot, struct 
     if (result.next == SF_NEXT_AGAIN || has_unlatched(slot->task)) sfi_sched_make_ready(sched, slot);
 }
 
-/* A copy: the task may be gone when somebody asks. */
-static void keep_name(struct sf_sim_sched *sched, const char *name)
-{
-    size_t len = strlen(name);
-    if (len >= sizeof sched->last_name) len = sizeof sched->last_name - 1;
-    memcpy(sched->last_name, name, len);
-    sched->last_name[len] = '\0';
-}
-
 static void run(struct sf_sim_sched *sched, struct sfi_task_slot *slot)
 {
     struct sf_sim_world *world = sched->world;
@@ -133,7 +124,7 @@ static void run(struct sf_sim_sched *sched, struct sfi_task_slot *slot)
     slot->is_ready = false;
     slot->step_count++;
     sched->step_count++;
-    keep_name(sched, task->name);
+    sched->last = slot;
     for (uint32_t i = 0; i < task->port_count; i++) {
         (void)sf_port_latch(task->ports[i], sched->limits[i]);
         sf_sim_digest_append_u64(&sched->buffer, sf_port_visible(task->ports[i]));
