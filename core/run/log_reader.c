@@ -22,6 +22,7 @@ enum sf_status sf_log_reader_open(struct sf_log_reader *reader, struct sf_alloc 
         reader->consumer = (struct sf_consumer){0};
         return status;
     }
+    reader->waker = waker;
     reader->count = count;
     reader->tps = sf_calloc(alloc, count, sizeof *reader->tps);
     reader->is_through = sf_calloc(alloc, count, sizeof *reader->is_through);
@@ -108,7 +109,10 @@ enum sf_status sf_log_reader_poll(struct sf_log_reader *reader, struct sf_error 
         }
     }
     if (status != SF_OK) return status;
-    return reader->through_count == reader->count ? SF_END : SF_OK;
+    if (reader->through_count == reader->count) return SF_END;
+    /* there may be more, and no wake comes for what was there before */
+    if (count == sizeof events / sizeof events[0]) sf_waker_wake(reader->waker);
+    return SF_OK;
 }
 
 void sf_log_reader_close(struct sf_log_reader *reader)

@@ -21,6 +21,7 @@ struct sf_log_reader {
     struct sf_alloc alloc;
     struct sf_kafka kafka;
     struct sf_consumer consumer;
+    struct sf_waker waker;
     struct sf_tp *tps;
     bool *is_through;
     uint32_t count;
