@@ -75,6 +75,7 @@ void sfi_oracle_time_batch(struct sfi_oracle_instance *instance, uint32_t last)
 {
     pass(instance);
     instance->time.has_dispatched = true;
+    instance->time.stands_us = -1; /* a head has gone: whatever stands now has only begun to */
     for (uint32_t h = 0; h < instance->head_count; h++) {
         struct sfi_oracle_live *live = &instance->live[instance->heads[h].partition];
         if (instance->heads[h].partition == last || live->is_held) continue;
