@@ -255,6 +255,15 @@ static const struct sf_admin_ops admin_ops = {.describe = admin_describe,
                                               .poll = admin_poll,
                                               .close = admin_close};
 
+/* On the helper, which serves the instance's main queue between attempts. */
+static void on_error(rd_kafka_t *rk, int err, const char *reason, void *opaque)
+{
+    (void)rk;
+    struct sfi_kafka_admin *admin = opaque;
+    if (sfi_kafka_status((rd_kafka_resp_err_t)err) == SF_E_AUTH)
+        (void)snprintf(admin->refused, sizeof admin->refused, "%s", reason);
+}
+
 enum sf_status sfi_kafka_admin_open(void *self, struct sf_waker waker, struct sf_admin *admin_out,
                                     struct sf_error *error)
 {
@@ -266,6 +275,7 @@ enum sf_status sfi_kafka_admin_open(void *self, struct sf_waker waker, struct sf
     sfi_os_cond_init(&admin->news);
     rd_kafka_conf_t *conf = sfi_kafka_conf_new(&admin->link, "admin");
     sfi_kafka_conf_set(conf, "isolation.level", "read_committed");
+    rd_kafka_conf_set_error_cb(conf, on_error);
     admin->stable = sfi_kafka_instance_new(RD_KAFKA_CONSUMER, conf, error);
     if (admin->stable == NULL) {
         admin_free(admin);

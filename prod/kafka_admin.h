@@ -61,6 +61,7 @@ struct sfi_kafka_admin {
     rd_kafka_t *latest;  /* read-uncommitted, for SF_LOG_END; the helper's, made when first needed */
     rd_kafka_queue_t *queue; /* answers of the library's admin calls; the helper's */
     uintptr_t call_last;     /* number of the newest of these calls; the helper's */
+    char refused[200];       /* why the broker does not let us in; empty: it does, for all we know; the helper's */
     struct sf_waker waker;
     struct sfi_kafka_reply *told; /* of the last poll; the task's */
 

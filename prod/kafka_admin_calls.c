@@ -400,7 +400,7 @@ static bool try_commit(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask,
     return done_err(reply, err, NULL);
 }
 
-bool sfi_kafka_admin_try(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
+static bool attempt(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
 {
     switch (ask->kind) {
     case SFI_ASK_DESCRIBE: return try_describe(admin, ask, reply);
@@ -413,4 +413,13 @@ bool sfi_kafka_admin_try(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *as
     }
     assert(false && "no such command");
     return true;
+}
+
+bool sfi_kafka_admin_try(struct sfi_kafka_admin *admin, struct sfi_kafka_ask *ask, struct sfi_kafka_reply *reply)
+{
+    admin->refused[0] = '\0';
+    if (attempt(admin, ask, reply)) return true;
+    (void)rd_kafka_poll(admin->stable, 0);
+    if (admin->refused[0] == '\0' || ask->kind == SFI_ASK_WATCH) return false;
+    return done(reply, SF_E_AUTH, admin->refused); /* it would not be let in the next time either */
 }
