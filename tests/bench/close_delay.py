@@ -32,13 +32,13 @@ sinks:
 
 
 def commit_intervals(log):
-    """Between one commit's answer and the next, in ms, ascending."""
+    """Between one commit's answer and the next, ascending: how long in ms, and how many seconds after the first one."""
     times = [world.seconds(line["time"]) for line in log if line.get("event") == "txn.committed"]
-    return sorted((b - a) * 1000 for a, b in zip(times, times[1:]))
+    return sorted(((b - a) * 1000, a - times[0]) for a, b in zip(times, times[1:]))
 
 
 def quantile(ascending, share):
-    return round(ascending[min(len(ascending) - 1, int(len(ascending) * share))], 1)
+    return round(ascending[min(len(ascending) - 1, int(len(ascending) * share))][0], 1)
 
 
 def measure(a, bootstrap, folder):
@@ -63,7 +63,8 @@ def measure(a, bootstrap, folder):
     intervals = commit_intervals(sfprod.log)
     return dict(json.loads(bench.stdout), format=a.format, commits=len(intervals) + 1,
                 commit_interval_ms={"p50": quantile(intervals, 0.5), "p99": quantile(intervals, 0.99),
-                                    "max": round(intervals[-1], 1)})
+                                    "longest": [{"ms": round(ms, 1), "at_s": round(at, 1)}
+                                                for ms, at in intervals[:-4:-1]]})
 
 
 def tell(row):
@@ -74,7 +75,8 @@ def tell(row):
         print(f"{what:32} {d['count']:8} p50 {d['p50_ms']} p99 {d['p99_ms']} p99.99 {d['p99_99_ms']} "
               f"least {d['min_ms']} most {d['max_ms']} ms")
     i = row["commit_interval_ms"]
-    print(f"{'between commits':32} {row['commits']:8} p50 {i['p50']} p99 {i['p99']} most {i['max']} ms")
+    longest = ", ".join(f"{pause['ms']} ms at {pause['at_s']} s" for pause in i["longest"])
+    print(f"{'between commits':32} {row['commits']:8} p50 {i['p50']} p99 {i['p99']} ms; longest: {longest}")
 
 
 def main():
