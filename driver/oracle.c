@@ -55,6 +55,7 @@ static void on_watermark(void *ctx, int64_t value, enum sf_watermark_why why)
 {
     struct sfi_oracle_instance *instance = ctx;
     if (instance->is_former || instance->oracle->is_broken) return;
+    if (why != SF_WATERMARK_POLL) instance->is_recomputed = true;
     if (instance->is_watermark_open) {
         instance->is_watermark_open = false;
         instance->watermark = value;
@@ -97,6 +98,7 @@ static void on_fell_back(void *ctx, uint64_t epoch)
     sfi_oracle_lanes_reset(instance, epoch);
     instance->run++;
     instance->fixed = instance->committed = instance->published = epoch;
+    instance->is_falling_back = true;
     instance->base = SFI_ORACLE_BASE_FALL_BACK;
     instance->base_us = oracle->world.world->mono_us;
     instance->due_us = -1;
@@ -111,7 +113,8 @@ static const struct sf_observer *oracle_started(void *state, const struct sf_dri
     struct sfi_oracle *oracle = state;
     struct sfi_oracle_instance *instance = sf_calloc(oracle->alloc, 1, sizeof *instance);
     *instance = (struct sfi_oracle_instance){.oracle = oracle, .next = oracle->instances, .info = *info,
-                                             .id = info->process->id, .watermark = SF_TIME_UNSET, .due_us = -1};
+                                             .id = info->process->id, .watermark = SF_TIME_UNSET,
+                                             .due_us = -1, .lost_us = INT64_MAX};
     instance->lanes =
         sf_calloc(oracle->alloc, oracle->world.plan->sub_count * oracle->world.lanes, sizeof *instance->lanes);
     instance->base_counts =
@@ -141,6 +144,20 @@ static struct sfi_oracle_instance *find(struct sfi_oracle *oracle, uint32_t id)
     for (struct sfi_oracle_instance *instance = oracle->instances; instance != NULL; instance = instance->next)
         if (instance->id == id) return instance;
     return NULL;
+}
+
+/* B14, as the group's coordinator sees it. */
+static void on_owner(void *ctx, const char *group, uint32_t id, uint32_t generation)
+{
+    struct sfi_oracle *oracle = ctx;
+    (void)generation;
+    if (strcmp(group, oracle->world.topology->application_id) != 0) return;
+    for (struct sfi_oracle_instance *instance = oracle->instances; instance != NULL; instance = instance->next) {
+        bool is_lost = instance->id != id && instance->is_owner;
+        instance->is_owner = instance->id == id;
+        if (instance->is_owner) instance->lost_us = INT64_MAX;
+        if (is_lost) instance->lost_us = oracle->world.world->mono_us;
+    }
 }
 
 static void oracle_made(void *state, const struct sf_driver_instance *info)
@@ -199,6 +216,7 @@ static void oracle_stepped(void *state, const struct sf_sim_step_record *record)
             sfi_oracle_local_check(oracle, instance->info.disk);
         instance->is_local_due = false;
         if (strcmp(record->task->name, "ingest") != 0) continue;
+        instance->polled = 0;
         if (instance->unsettled_count > 0) sfi_oracle_live_stepped(instance);
         sfi_oracle_time_stepped(instance, record);
     }
@@ -208,6 +226,7 @@ static void oracle_noted(void *state, const struct sf_sim_instance *process, con
                          const struct sf_note *note)
 {
     (void)task;
+    if (note->code == SF_NOTE_OWNER) sfi_oracle_note_ends(state); /* the logs' ends are asked for after that */
     if (note->code != SF_NOTE_STORE_WRITTEN) return;
     struct sfi_oracle_instance *instance = find(state, process->id);
     if (instance != NULL) instance->is_local_due = true;
@@ -219,6 +238,7 @@ static void oracle_happened(void *state, const struct sf_driver_event *event)
     /* partition times are gone with the metadata they stood in (K7): what resumes has none */
     for (uint32_t i = 0; event->kind == SF_DRIVER_EVENT_METADATA_LOST && i < oracle->partition_count; i++)
         oracle->partitions[i].time_max = SF_TIME_UNSET;
+    if (event->kind == SF_DRIVER_EVENT_ADDED) oracle->has_grown = true;
     for (struct sfi_oracle_instance *instance = oracle->instances; instance != NULL; instance = instance->next) {
         if (event->instance_id != 0 && event->instance_id != instance->id) continue;
         bool is_end = event->kind == SF_DRIVER_EVENT_STOP || event->kind == SF_DRIVER_EVENT_HAND_OVER;
@@ -263,7 +283,7 @@ static void check_all_read(struct sfi_oracle *oracle)
         if (partition->is_given_up) continue;
         int64_t stable = sf_sim_kafka_log_end(oracle->world.broker, partition->tp, SF_LOG_STABLE_END);
         int64_t next = sfi_oracle_visible(oracle, partition->tp, partition->committed);
-        if (next < stable)
+        if (next < stable || (partition->has_committed && partition->committed < stable)) /* B13 */
             sfi_oracle_say_partition(oracle, "X15", partition, "committed offset at the end of a settled run", stable,
                                      partition->committed);
     }
@@ -313,6 +333,7 @@ static void *oracle_open(const struct sf_driver_world *world)
     oracle->broker = (struct sf_sim_kafka_observer){.appended = sfi_oracle_appended,
                                                     .decided = sfi_oracle_decided,
                                                     .offset_committed = sfi_oracle_offset_committed,
+                                                    .owner = on_owner,
                                                     .ctx = oracle};
     oracle->assigners = sf_calloc(alloc, topology->source_count, sizeof *oracle->assigners);
     oracle->source_ranks = sf_calloc(alloc, topology->source_count, sizeof *oracle->source_ranks);

@@ -37,6 +37,7 @@ void sfi_oracle_epoch_add(struct sfi_oracle_instance *instance, struct sfi_oracl
         epoch->capacity = capacity;
     }
     if (epoch->count == 0) epoch->begun_us = instance->oracle->world.world->mono_us;
+    epoch->bytes += entry.copy->key.len + entry.copy->value.len;
     epoch->entries[epoch->count++] = entry;
 }
 

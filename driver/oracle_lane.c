@@ -2,6 +2,7 @@
 #include "driver/oracle_parts.h"
 
 #define BARRIER_SLACK_US 100000 /* news of a commit may come with a later step */
+#define CROSSING_SLACK_US 2000000
 
 static struct sfi_oracle_lane *lane_of(struct sfi_oracle_instance *instance, uint32_t sub, uint32_t lane)
 {
@@ -115,7 +116,7 @@ void sfi_oracle_lanes_reset(struct sfi_oracle_instance *instance, uint64_t cut)
     uint32_t count = instance->oracle->world.plan->sub_count * instance->oracle->world.lanes;
     for (uint32_t i = 0; i < count; i++) {
         instance->lanes[i].count = instance->lanes[i].first = 0;
-        instance->lanes[i].crossed = instance->lanes[i].passed = cut;
+        instance->lanes[i].crossed = instance->lanes[i].passed = instance->lanes[i].begun = cut;
     }
 }
 
@@ -216,6 +217,9 @@ void sfi_oracle_fixed(void *ctx, const struct sf_cut *cut)
                              (int64_t)cut->epoch);
     if (cut->stamp != instance->watermark && !instance->is_watermark_open)
         sfi_oracle_say_epoch(oracle, "X2", cut->epoch, "stamp (B4)", instance->watermark, cut->stamp);
+    if (!instance->is_recomputed)
+        sfi_oracle_say_epoch(oracle, "X2", cut->epoch, "the watermark is computed anew for a barrier (G2b)", 1, 0);
+    instance->is_recomputed = false;
     if (cut->epoch < instance->epoch_least)
         sfi_oracle_say_epoch(oracle, "X11", cut->epoch, "numbers of epochs are not used again (B12): at least",
                              (int64_t)instance->epoch_least, (int64_t)cut->epoch);
@@ -235,6 +239,20 @@ void sfi_oracle_fixed(void *ctx, const struct sf_cut *cut)
     instance->base = SFI_ORACLE_BASE_FIXED;
     instance->base_us = now_us;
     instance->is_fixed_now = true;
+}
+
+/* Of lanes that were there before: one that never begins holds the start up. */
+void sfi_oracle_crossing_watch(struct sfi_oracle_instance *instance)
+{
+    struct sfi_oracle *oracle = instance->oracle;
+    uint32_t lanes = oracle->world.lanes, count = oracle->world.plan->sub_count * lanes;
+    int64_t waited_us = oracle->world.world->mono_us - instance->base_us;
+    int64_t most_us = oracle->world.topology->settings.barrier_timeout_ms * 1000 + CROSSING_SLACK_US;
+    if (instance->base != SFI_ORACLE_BASE_FIXED || instance->fixed == instance->published) return;
+    for (uint32_t i = 0; i < count && waited_us > most_us; i++)
+        if (instance->lanes[i].crossed < instance->fixed && instance->lanes[i].crossed > instance->lanes[i].begun)
+            say_lane(oracle, "X3", i / lanes, i % lanes, "us that a barrier is waited for (B9), at most", most_us,
+                     waited_us);
 }
 
 /* With records in the epoch that runs, its barrier comes when the interval is over (B2). */

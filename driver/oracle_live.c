@@ -53,6 +53,21 @@ static uint32_t partition_new(struct sfi_oracle *oracle, uint32_t source, int32_
     return oracle->partition_count++;
 }
 
+void sfi_oracle_note_ends(struct sfi_oracle *oracle)
+{
+    const struct sf_topology *topology = oracle->world.topology;
+    for (uint32_t source = 0; source < topology->source_count; source++) {
+        uint32_t topic = sf_sim_kafka_topic(oracle->world.broker, topology->sources[source].topic);
+        int32_t count = sf_sim_kafka_partition_count(oracle->world.broker, topic);
+        for (int32_t p = 0; p < count && topology->sources[source].start == SF_START_LATEST; p++) {
+            uint32_t *place = place_of(oracle, source, (uint32_t)p);
+            if (*place == SFI_ORACLE_NONE) *place = partition_new(oracle, source, p);
+            struct sfi_oracle_partition *partition = &oracle->partitions[*place];
+            partition->end_at_start = sf_sim_kafka_log_end(oracle->world.broker, partition->tp, SF_LOG_STABLE_END);
+        }
+    }
+}
+
 static void live_reserve(struct sfi_oracle_instance *instance, uint32_t count)
 {
     if (count <= instance->live_count) return;
@@ -231,7 +246,11 @@ static void head(struct sfi_oracle_instance *instance, uint32_t p, bool is_serve
         take_skip(instance, p, skip.epoch, skip.reason);
     }
     bool is_ready = live->waiting > 0 && live->verdict == SFI_ORACLE_GO;
-    sfi_oracle_heads_set(instance, p, is_ready, live->head_ts);
+    bool is_ordered = sfi_oracle_is_ordered(oracle);
+    int64_t key = is_ready && !is_ordered ? (int64_t)live->first->arrival : live->head_ts;
+    sfi_oracle_heads_set(instance, p, is_ready, key);
+    if (is_served && live->waiting <= oracle->world.topology->settings.buffered_records_max / 2)
+        live->is_paused = false;
     set_unsettled(instance, live);
     sfi_oracle_wait_update(instance, p);
     if (is_ready || is_served) sfi_oracle_time_reached(instance, p);
@@ -247,6 +266,7 @@ static void clear(struct sfi_oracle_instance *instance, uint32_t p)
     }
     live->last = NULL;
     live->waiting = 0;
+    live->is_paused = live->is_batch_new = false;
     live->skip_count = live->skip_first = 0;
     sfi_oracle_heads_set(instance, p, false, 0);
     set_unsettled(instance, live);
@@ -275,7 +295,7 @@ void sfi_oracle_live_clear(struct sfi_oracle_instance *instance)
 
 /* Where reading begins: at the cut, or where S8 says (X15). */
 static void check_begin(struct sfi_oracle *oracle, struct sfi_oracle_partition *partition, int64_t offset,
-                        int64_t time_max)
+                        int64_t time_max, bool is_found)
 {
     if (partition->is_begun && (partition->has_committed || offset == partition->committed)) {
         if (offset != partition->committed)
@@ -286,10 +306,12 @@ static void check_begin(struct sfi_oracle *oracle, struct sfi_oracle_partition *
                                      time_max);
         return;
     }
-    bool is_earliest = oracle->world.topology->sources[partition->source].start == SF_START_EARLIEST;
+    bool is_earliest = is_found || oracle->world.topology->sources[partition->source].start == SF_START_EARLIEST;
     int64_t log_start = sf_sim_kafka_log_end(oracle->world.broker, partition->tp, SF_LOG_START);
     int64_t stable = sf_sim_kafka_log_end(oracle->world.broker, partition->tp, SF_LOG_STABLE_END);
-    if (is_earliest ? offset != log_start : offset > stable || offset < log_start)
+    /* one that an earlier process found, and committed nothing of, is still to be read from its start */
+    int64_t least = oracle->has_grown ? log_start : sf_time_max(log_start, partition->end_at_start);
+    if (is_earliest ? offset != log_start : offset > stable || offset < least)
         sfi_oracle_say_partition(oracle, "X15", partition, "reading begins where S8 says",
                                  is_earliest ? log_start : stable, offset);
     partition->is_begun = true;
@@ -310,6 +332,7 @@ void sfi_oracle_assigned(void *ctx, struct sf_tp tp, int64_t offset, int64_t tim
     }
     struct sfi_oracle_live *live = &instance->live[p];
     bool has_more = live->waiting > 0 || live->read != offset;
+    bool is_found = instance->time.has_stepped && !live->is_registered; /* while running (G4) */
     clear(instance, p);
     live->is_assigned = offset >= 0;
     if (offset < 0) live->is_leaving = false;
@@ -321,7 +344,7 @@ void sfi_oracle_assigned(void *ctx, struct sf_tp tp, int64_t offset, int64_t tim
     sfi_oracle_begin_reading(instance);
     if (instance->is_former) return;
     sfi_oracle_time_assigned(instance, p, has_more);
-    check_begin(oracle, partition, offset, time_max);
+    check_begin(oracle, partition, offset, time_max, is_found);
     live->read = live->known = offset;
     live->time_max = time_max;
 }
@@ -385,7 +408,15 @@ void sfi_oracle_buffered(void *ctx, const struct sf_batch *batch)
     }
     struct sfi_oracle_live *live = &instance->live[p];
     if (!check_batch(oracle, partition, live, batch)) return;
+    instance->polled += batch->count;
+    if (instance->polled > settings->poll_records_max)
+        sfi_oracle_say_partition(oracle, "X13", partition, "records of one poll (D1), at most",
+                                 settings->poll_records_max, instance->polled);
     struct sfi_oracle_block *block = copy_batch(oracle, batch);
+    block->arrival = ++instance->arrivals;
+    live->is_batch_new = true;
+    live->is_batch_known = batch->known_end != SF_OFFSET_UNKNOWN;
+    live->is_batch_last = live->is_batch_known && batch->known_end <= batch->next_offset;
     if (live->last != NULL)
         live->last->next = block;
     else
@@ -428,6 +459,30 @@ static uint64_t hash_of(const struct sfi_oracle_partition *partition, struct sf_
     return sf_hash64(bytes, sizeof bytes);
 }
 
+static void add_head(struct sf_text *text, const struct sfi_oracle_instance *instance, uint32_t p)
+{
+    const struct sfi_oracle *oracle = instance->oracle;
+    sf_text_add(text, oracle->world.topology->sources[oracle->partitions[p].source].topic);
+    sf_text_add(text, "/");
+    sf_text_add_int(text, oracle->partitions[p].number);
+    sf_text_add(text, sfi_oracle_is_ordered(oracle) ? " at " : " batch ");
+    sf_text_add_int(text, instance->heads[instance->live[p].heap_at].ts_ms);
+}
+
+static void say_order(struct sfi_oracle_instance *instance, uint32_t p)
+{
+    char words[2][SF_DRIVER_VALUE_BYTES];
+    struct sf_text text;
+    sf_text_init(&text, words[0], sizeof words[0]);
+    add_head(&text, instance, instance->heads[0].partition);
+    sf_text_init(&text, words[1], sizeof words[1]);
+    add_head(&text, instance, p);
+    sfi_oracle_say(instance->oracle, "X4",
+                   sfi_oracle_is_ordered(instance->oracle) ? "the oldest head goes first (D2)"
+                                                           : "what came first goes first (D4)",
+                   words[0], words[1]);
+}
+
 static bool check_dispatch(struct sfi_oracle_instance *instance, uint32_t p, const struct sf_ref *ref)
 {
     struct sfi_oracle *oracle = instance->oracle;
@@ -454,18 +509,28 @@ static bool check_dispatch(struct sfi_oracle_instance *instance, uint32_t p, con
                                  ref->ts_ms);
         return false;
     }
-    if (sfi_oracle_is_ordered(oracle) && instance->heads[0].partition != p) {
-        const struct sfi_oracle_partition *first = &oracle->partitions[instance->heads[0].partition];
-        sfi_oracle_say_partition(oracle, "X4", first, "oldest head goes first (D2): its time, and that of the other",
-                                 instance->heads[0].ts_ms, ref->ts_ms);
+    if (instance->heads[0].partition != p) {
+        say_order(instance, p);
         return false;
     }
     if (ref->hash != hash_of(partition, copy->key)) {
-        sfi_oracle_say_partition(oracle, "X4", partition, "hash of the key that picks the lane (L2), at offset",
-                                 copy->offset, copy->offset);
+        sfi_oracle_say_partition(oracle, "X4", partition, "hash of the key that picks the lane (L2)",
+                                 (int64_t)hash_of(partition, copy->key), (int64_t)ref->hash);
         return false;
     }
     return true;
+}
+
+/* L5: at the limit dispatch stops. The engine counts more per record than these bytes, so it stops sooner. */
+static bool check_memory(struct sfi_oracle_instance *instance, struct sfi_oracle_epoch *epoch)
+{
+    uint64_t bytes = 0, most = instance->oracle->world.topology->settings.uncommitted_bytes_max;
+    for (const struct sfi_oracle_epoch *open = instance->epochs; open != NULL; open = open->next)
+        if (open == epoch || open->number > instance->published) bytes += open->bytes;
+    if (bytes < most) return true;
+    sfi_oracle_say_epoch(instance->oracle, "X13", epoch->number, "bytes that have not committed (L5), below",
+                         (int64_t)most, (int64_t)bytes);
+    return false;
 }
 
 void sfi_oracle_dispatched(void *ctx, uint64_t epoch_number, const struct sf_ref *refs, const struct sf_tp *tps,
@@ -488,7 +553,7 @@ void sfi_oracle_dispatched(void *ctx, uint64_t epoch_number, const struct sf_ref
     if (!sfi_oracle_time_may_dispatch(instance)) return;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t p = partition_of(instance, refs[i].partition, tps[i]);
-        if (p == SFI_ORACLE_NONE || !check_dispatch(instance, p, &refs[i])) return;
+        if (p == SFI_ORACLE_NONE || !check_dispatch(instance, p, &refs[i]) || !check_memory(instance, epoch)) return;
         struct sfi_oracle_live *live = &instance->live[p];
         uint32_t source = oracle->partitions[p].source;
         epoch->counts[source].dispatched++;

@@ -43,6 +43,7 @@ struct sfi_oracle_copy {
 struct sfi_oracle_block {
     struct sfi_oracle_block *next; /* in its partition's queue */
     size_t bytes;                  /* of all */
+    uint64_t arrival;              /* which one of its instance's */
     uint32_t count;
     uint32_t at;                   /* next one that waits */
     uint32_t left;                 /* not yet verified or dropped */
@@ -62,6 +63,7 @@ struct sfi_oracle_partition {
     bool has_committed;     /* an offset of it was committed, not only found (S8) */
     int64_t committed;
     int64_t time_max;
+    int64_t end_at_start;   /* its stable end when a process last became owner: of sources that start at the end (S8) */
     /* the commit at hand */
     bool is_moved;
     int64_t last;           /* newest entry's offset */
@@ -110,6 +112,10 @@ struct sfi_oracle_live {
     int64_t held_us;
     int64_t held_wall_ms;
     int64_t delivered_wall_ms;    /* SF_TIME_UNSET: not yet */
+    bool is_paused;               /* D1 */
+    bool is_batch_new;            /* its lag is to be told: that of the batch (D6) */
+    bool is_batch_known;
+    bool is_batch_last;
     bool is_timed;                /* D5: empty and caught up, since `timed_us` */
     bool is_waited_out;           /* the wait for it may have run out, and it has not delivered since */
     int64_t timed_us;
@@ -142,6 +148,7 @@ struct sfi_oracle_epoch {
     int64_t stamp;
     int64_t fixed_us;       /* when it was fixed */
     int64_t begun_us;       /* when its first record was dispatched or skipped */
+    uint64_t bytes;         /* keys and values (L5) */
     struct sfi_oracle_entry *entries;
     uint32_t count;
     uint32_t capacity;
@@ -164,13 +171,14 @@ struct sfi_oracle_lane {
     uint32_t count;
     uint32_t capacity;
     uint64_t crossed;             /* newest barrier */
+    uint64_t begun;               /* the cut that it began at */
     uint64_t passed;
 };
 
 /* ---------------------------------------------------------------- instances */
 
 struct sfi_oracle_head {
-    int64_t ts_ms;
+    int64_t ts_ms; /* or its arrival, where no event time is tracked (D4) */
     uint64_t tie;
     uint32_t partition;
 };
@@ -209,7 +217,9 @@ struct sfi_oracle_instance {
     bool is_over;
     bool is_reading;            /* its ingest has begun */
     bool is_former;             /* another one has begun after it: what it believes is of no account (X12) */
-    bool is_frozen;
+    bool is_falling_back;       /* told, and ingest may not have done it yet */
+    bool is_owner;              /* of the group, as its coordinator sees it */
+    int64_t lost_us;            /* when it no longer was; INT64_MAX: never, or it is again */
     uint32_t *partition_of;     /* ingest's numbers -> oracle's, as they come by */
     uint32_t partition_of_count;
     struct sfi_oracle_live *live; /* by oracle's partition */
@@ -235,6 +245,9 @@ struct sfi_oracle_instance {
     struct sf_step_counts *base_counts; /* the model's when it began to read (M6) */
     struct sf_source_counts *source_totals; /* of its epochs that have committed (M6) */
     bool is_fixed_now;          /* a barrier was fixed in this step */
+    bool is_recomputed;         /* the watermark was, for a barrier (G2b) */
+    uint64_t arrivals;          /* batches */
+    uint32_t polled;            /* records, in this step of ingest (D1) */
     uint64_t published;         /* newest epoch that commit has heard of as committed, or its start's cut */
     int64_t published_us;
     int64_t seen_us;            /* when ingest had heard of it, at the latest */
@@ -403,6 +416,7 @@ struct sfi_oracle {
     uint64_t local_rows;                  /* that it held then */
     int64_t producer_epoch_max;           /* X12 */
     uint64_t producer_id_max;
+    bool has_grown;                       /* a source has gained partitions */
     bool is_loose;                        /* at-least-once after a crash: rows may repeat */
     bool is_broken;                       /* reported: nothing more is judged */
 };
@@ -434,6 +448,8 @@ void sfi_oracle_dispatched(void *ctx, uint64_t epoch, const struct sf_ref *refs,
 void sfi_oracle_skipped(void *ctx, uint64_t epoch, struct sf_tp tp, int64_t offset, enum sf_drop reason);
 /* After a step of ingest: what had to be skipped was. */
 void sfi_oracle_live_stepped(struct sfi_oracle_instance *instance);
+/* A process has become owner, and is to ask where the logs end. */
+void sfi_oracle_note_ends(struct sfi_oracle *oracle);
 void sfi_oracle_live_clear(struct sfi_oracle_instance *instance);
 /* One entry or waiting record is done with. */
 void sfi_oracle_block_drop(struct sfi_oracle *oracle, struct sfi_oracle_block *block, uint32_t count);
@@ -457,6 +473,8 @@ void sfi_oracle_taken(void *ctx, uint32_t sub, uint32_t lane, uint64_t epoch, co
 void sfi_oracle_crossed(void *ctx, uint32_t sub, uint32_t lane, uint64_t epoch);
 void sfi_oracle_passed(void *ctx, uint32_t sub, uint32_t lane, uint64_t epoch, uint64_t result_count);
 void sfi_oracle_fixed(void *ctx, const struct sf_cut *cut);
+/* B9: the same. */
+void sfi_oracle_crossing_watch(struct sfi_oracle_instance *instance);
 /* X3, B2: after a step of ingest in which it had everything and goes to wait until `wake_us`. */
 void sfi_oracle_barrier_watch(struct sfi_oracle_instance *instance, int64_t wake_us);
 void sfi_oracle_lanes_reset(struct sfi_oracle_instance *instance, uint64_t cut);

@@ -1,6 +1,7 @@
 #include "driver/oracle_time.h"
 
 #define SECOND_US 1000000
+#define FEW 8u /* partitions that may be looked at in every step */
 
 static const struct sf_source_spec *source_of(const struct sfi_oracle_instance *instance, uint32_t p)
 {
@@ -93,6 +94,12 @@ void sfi_oracle_lag(void *ctx, struct sf_tp tp, bool is_known, bool is_caught_up
     if (sfi_oracle_partition_get(instance, tp, &p) == NULL) return;
     pass(instance);
     struct sfi_oracle_live *live = &instance->live[p];
+    bool is_batch = live->is_batch_new;
+    live->is_batch_new = false;
+    if (is_batch && (is_known != live->is_batch_known || is_caught_up != live->is_batch_last))
+        sfi_oracle_say_partition(instance->oracle, "X4", &instance->oracle->partitions[p],
+                                 "caught up, as its batch says (D6)", live->is_batch_last, is_caught_up);
+    if (live->waiting >= instance->oracle->world.topology->settings.buffered_records_max) live->is_paused = true;
     live->is_lag_known = is_known;
     live->is_caught_up = is_caught_up;
     sfi_oracle_wait_update(instance, p);
@@ -361,11 +368,14 @@ void sfi_oracle_time_stepped(struct sfi_oracle_instance *instance, const struct 
         settle(instance);
         check_reached(instance);
         sfi_oracle_barrier_watch(instance, record->result.wake_at.us);
+        sfi_oracle_crossing_watch(instance);
         sfi_oracle_wait_stepped(instance, record->result.wake_at.us);
     } else {
         open_up(instance);
     }
-    if (is_emitted) sfi_oracle_view_check(instance, is_whole);
+    if (is_emitted || is_whole) instance->is_falling_back = false;
+    bool is_looked_at = is_emitted || (oracle->partition_count <= FEW && !instance->is_falling_back);
+    if (is_looked_at) sfi_oracle_view_check(instance, is_whole);
     if (instance->is_fixed_now) sfi_oracle_view_check_counts(instance);
     instance->is_fixed_now = false;
     time->is_standing = is_whole && instance->head_count > 0; /* it waits although there are heads: nothing can go */

@@ -43,6 +43,35 @@ static struct sfi_oracle_topic classify(struct sfi_oracle *oracle, uint32_t numb
     return topic_new(SFI_ORACLE_TOPIC_OTHER, 0, partitions);
 }
 
+static int32_t width_of(const struct sfi_oracle *oracle, uint32_t sub)
+{
+    const struct sf_plan_sub *plan = &oracle->world.plan->subs[sub];
+    int32_t widest = 1;
+    for (uint32_t i = 0; i < plan->source_count; i++) {
+        const char *name = oracle->world.topology->sources[plan->sources[i]].topic;
+        uint32_t topic = sf_sim_kafka_topic(oracle->world.broker, name);
+        int32_t count = sf_sim_kafka_partition_count(oracle->world.broker, topic);
+        widest = count > widest ? count : widest;
+    }
+    for (uint32_t i = 0; i < plan->upstream_count; i++) {
+        int32_t count = width_of(oracle, plan->upstream[i]);
+        widest = count > widest ? count : widest;
+    }
+    return widest;
+}
+
+/* K13: as wide as the widest source that reaches it; where one has grown since, nothing is known. */
+static void check_width(struct sfi_oracle *oracle, uint32_t number, const struct sfi_oracle_topic *topic)
+{
+    bool is_kept = topic->kind == SFI_ORACLE_TOPIC_CHANGELOG || topic->kind == SFI_ORACLE_TOPIC_FRONTIER;
+    if (!is_kept || oracle->has_grown) return;
+    char words[2][SF_TEXT_INT_BYTES];
+    int32_t width = width_of(oracle, oracle->world.plan->steps[topic->index].sub);
+    if (topic->partition_count != width)
+        sfi_oracle_say(oracle, "X9", sf_sim_kafka_topic_name(oracle->world.broker, number),
+                       sf_text_of_int(words[0], width), sf_text_of_int(words[1], topic->partition_count));
+}
+
 struct sfi_oracle_topic *sfi_oracle_topic_of(struct sfi_oracle *oracle, uint32_t number)
 {
     if (number >= oracle->topic_capacity) {
@@ -55,7 +84,10 @@ struct sfi_oracle_topic *sfi_oracle_topic_of(struct sfi_oracle *oracle, uint32_t
         oracle->topic_capacity = capacity;
     }
     struct sfi_oracle_topic *topic = &oracle->topics[number];
-    if (topic->kind == SFI_ORACLE_TOPIC_NEW) *topic = classify(oracle, number);
+    if (topic->kind == SFI_ORACLE_TOPIC_NEW) {
+        *topic = classify(oracle, number);
+        check_width(oracle, number, topic);
+    }
     return topic;
 }
 
@@ -292,6 +324,11 @@ static void commit(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn)
     if (epoch == NULL || !epoch->is_fixed || epoch != instance->epochs) {
         sfi_oracle_say_epoch(oracle, "X15", number, "commits: the oldest epoch that is fixed",
                              instance->epochs != NULL ? (int64_t)instance->epochs->number : -1, (int64_t)number);
+        return;
+    }
+    if (epoch->fixed_us > instance->lost_us) {
+        sfi_oracle_say_epoch(oracle, "X12", number, "us since ownership was lost, when what commits was fixed (B14)", 0,
+                             epoch->fixed_us - instance->lost_us);
         return;
     }
     sfi_oracle_commit(oracle, instance, epoch, txn);

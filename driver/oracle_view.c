@@ -28,7 +28,6 @@ static void same(const struct look *look, uint32_t p, const char *what, int64_t 
 /* B13: past control records where nothing waits. */
 static void check_place(const struct look *look, uint32_t p, const struct sf_partition_view *view)
 {
-    const struct sf_settings *settings = &look->instance->oracle->world.topology->settings;
     const struct sfi_oracle_live *live = &look->instance->live[p];
     same(look, p, "/watermarks: buffered", live->waiting, view->buffered);
     if (live->waiting > 0) {
@@ -37,11 +36,10 @@ static void check_place(const struct look *look, uint32_t p, const struct sf_par
         same(look, p, "/watermarks: next offset, at least", live->known, view->next_offset);
     }
     if (live->is_leaving) return;
-    bool is_wrong = view->is_paused ? live->waiting <= settings->buffered_records_max / 2
-                                    : live->waiting >= settings->buffered_records_max;
-    if (is_wrong)
+    if (view->is_paused != live->is_paused)
         sfi_oracle_say_partition(look->instance->oracle, "X4", &look->instance->oracle->partitions[p],
-                                 "paused with as many waiting as D1 says", !view->is_paused, view->is_paused);
+                                 "paused from the threshold on, down to a half of it (D1)", live->is_paused,
+                                 view->is_paused);
 }
 
 static void check_time(struct look *look, uint32_t p, const struct sf_partition_view *view)

@@ -38,6 +38,13 @@ class LintTest(unittest.TestCase):
         self.good("driver/a.c", '#include "sim/clock.h"\n#include "core/mem.h"\n')
         self.good("core/run/a.c", '/*\n#include "sim/clock.h"\n*/\n')
 
+    def test_judges_share_no_code_with_the_engine(self):
+        for file in ("driver/oracle_time.c", "driver/model_pass.c", "driver/rows.c"):
+            for header in ("core/time/tracker.h", "core/state/changelog.h", "core/run/ring.h", "core/ingest/wait.h",
+                           "core/ops/aggregate.h"):
+                self.bad(file, f'#include "{header}"\n', f'1: driver may not include "{header}"')
+            self.good(file, '#include "core/io/kafka.h"\n#include "core/run/observer.h"\n#include "driver/model.h"\n')
+
     def test_includes_name_the_path_from_the_root(self):
         self.bad("core/run/a.c", '#include "core/../sim/clock.h"\n', '1: include of "core/../sim/clock.h"')
         self.bad("sim/a.c", '#include "clock.h"\n', '1: sim may not include "clock.h"')
