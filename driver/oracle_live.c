@@ -250,7 +250,7 @@ static void head(struct sfi_oracle_instance *instance, uint32_t p, bool is_serve
     int64_t key = is_ready && !is_ordered ? (int64_t)live->first->arrival : live->head_ts;
     sfi_oracle_heads_set(instance, p, is_ready, key);
     if (is_served && live->waiting <= oracle->world.topology->settings.buffered_records_max / 2)
-        live->is_paused = false;
+        live->is_paused = live->is_pause_open = false;
     set_unsettled(instance, live);
     sfi_oracle_wait_update(instance, p);
     if (is_ready || is_served) sfi_oracle_time_reached(instance, p);
@@ -355,6 +355,7 @@ void sfi_oracle_leaves(struct sfi_oracle_instance *instance, struct sf_tp tp, bo
         struct sf_tp other = instance->oracle->partitions[p].tp;
         if (other.topic != tp.topic || other.partition != tp.partition) continue;
         instance->live[p].is_leaving = is_leaving;
+        instance->live[p].is_pause_open = true;
         sfi_oracle_wait_update(instance, p);
     }
 }

@@ -113,6 +113,7 @@ struct sfi_oracle_live {
     int64_t held_wall_ms;
     int64_t delivered_wall_ms;    /* SF_TIME_UNSET: not yet */
     bool is_paused;               /* D1 */
+    bool is_pause_open;           /* asked to leave or to come back since: between the thresholds, either */
     bool is_batch_new;            /* its lag is to be told: that of the batch (D6) */
     bool is_batch_known;
     bool is_batch_last;

@@ -99,7 +99,10 @@ void sfi_oracle_lag(void *ctx, struct sf_tp tp, bool is_known, bool is_caught_up
     if (is_batch && (is_known != live->is_batch_known || is_caught_up != live->is_batch_last))
         sfi_oracle_say_partition(instance->oracle, "X4", &instance->oracle->partitions[p],
                                  "caught up, as its batch says (D6)", live->is_batch_last, is_caught_up);
-    if (live->waiting >= instance->oracle->world.topology->settings.buffered_records_max) live->is_paused = true;
+    if (live->waiting >= instance->oracle->world.topology->settings.buffered_records_max) {
+        live->is_paused = true;
+        live->is_pause_open = false;
+    }
     live->is_lag_known = is_known;
     live->is_caught_up = is_caught_up;
     sfi_oracle_wait_update(instance, p);

@@ -35,7 +35,7 @@ static void check_place(const struct look *look, uint32_t p, const struct sf_par
     } else if (view->next_offset < live->known) {
         same(look, p, "/watermarks: next offset, at least", live->known, view->next_offset);
     }
-    if (live->is_leaving) return;
+    if (live->is_leaving || live->is_pause_open) return;
     if (view->is_paused != live->is_paused)
         sfi_oracle_say_partition(look->instance->oracle, "X4", &look->instance->oracle->partitions[p],
                                  "paused from the threshold on, down to a half of it (D1)", live->is_paused,
@@ -48,7 +48,9 @@ static void check_time(struct look *look, uint32_t p, const struct sf_partition_
     struct sfi_oracle_claim claim = sfi_oracle_time_claim(look->instance, p, look->is_judged);
     same(look, p, "/watermarks: watermark", claim.own, view->watermark);
     same(look, p, "/watermarks: idleness time-out, ms", claim.timeout_ms, view->idleness_ms);
-    same(look, p, "/watermarks: when it delivered last", live->delivered_wall_ms, view->last_wall_ms);
+    bool is_refused = live->waiting > 0 && live->verdict == SFI_ORACLE_FAIL; /* the end of the run, alive or not */
+    if (!is_refused)
+        same(look, p, "/watermarks: when it delivered last", live->delivered_wall_ms, view->last_wall_ms);
     same(look, p, "/watermarks: held", live->is_held, view->is_held);
     if (view->is_held) same(look, p, "/watermarks: held since", live->held_wall_ms, view->held_since_ms);
     if (view->is_idle ? !claim.may_be_idle : claim.must_be_idle)
