@@ -41,20 +41,21 @@ static void count_up(struct sf_commit *commit)
     }
 }
 
-/* The cut is ingest's again as soon as ingest is told: it may be the next one's then. */
+/* The cut is ingest's again as soon as ingest is told: it may be the next one's then. Ingest and the lanes must answer
+ * before the next epoch can commit. The engine need not: it reads `published`, and is told of the last epoch alone. */
 void sfi_commit_publish(struct sf_commit *commit, const struct sf_step *step, const struct sf_position *positions,
                     uint32_t position_count)
 {
-    uint16_t flags = commit->cut != NULL && commit->cut->is_flush ? SF_BARRIER_FLUSH : 0;
+    bool is_flush = commit->cut != NULL && commit->cut->is_flush;
     struct sf_msg msg = {.kind = SF_MSG_COMMITTED, .generation = commit->generation, .epoch = commit->epoch};
     count_up(commit);
-    commit->published = commit->epoch;
+    atomic_store_explicit(&commit->published, commit->epoch, memory_order_release);
     sf_note(step->notes, SF_NOTE_TXN_COMMITTED, SF_SUBJECT_NONE, (int64_t)commit->epoch, 0, 0, 0);
     if (commit->config.observer != NULL && commit->config.observer->committed != NULL)
         commit->config.observer->committed(commit->config.observer->ctx, commit->epoch);
     for (uint32_t i = 0; i < commit->config.lane_total; i++) sf_edge_push(&commit->config.to_lanes[i], &msg);
     sf_edge_push(commit->config.to_ingest, &msg);
-    sfi_commit_tell(commit, (struct sf_msg){.kind = SF_MSG_COMMITTED, .flags = flags, .epoch = commit->epoch});
+    if (is_flush) sfi_commit_tell(commit, (struct sf_msg){.kind = SF_MSG_COMMITTED, .epoch = commit->epoch});
     sf_commit_write_committed(&commit->write, commit->generation, commit->epoch, positions, position_count);
     commit->epoch++;
     sfi_commit_epoch_clear(commit);
@@ -328,6 +329,11 @@ void sf_commit_destroy(struct sf_commit *commit)
     sf_cfree(alloc, commit->sink_totals, commit->config.topology->sink_count, sizeof *commit->sink_totals);
     sf_cfree(alloc, commit->ports, commit->port_count, sizeof *commit->ports);
     sf_cfree(alloc, commit, 1, sizeof *commit);
+}
+
+uint64_t sf_commit_published(const struct sf_commit *commit)
+{
+    return atomic_load_explicit(&commit->published, memory_order_acquire);
 }
 
 const struct sf_step_counts *sf_commit_step_counts(const struct sf_commit *commit)

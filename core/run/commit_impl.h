@@ -50,7 +50,7 @@ struct sf_commit {
     bool is_stopped;
     uint32_t generation;
     uint64_t epoch;      /* the one at hand */
-    uint64_t published;
+    _Atomic uint64_t published; /* newest that has committed; the engine reads it */
     bool *is_crossed;    /* by lane */
     uint32_t crossed_count;
     const struct sf_lane_counts **counts; /* by lane, of the epoch at hand */

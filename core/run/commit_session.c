@@ -342,7 +342,7 @@ bool sfi_commit_obey(struct sf_commit *commit, const struct sf_step *step, uint3
             commit->is_stopped = false;
             commit->is_held = false;
             if ((order.flags & SF_RESET_NO_STORE) != 0) commit->write.to_persist = NULL;
-            commit->published = order.epoch;
+            atomic_store_explicit(&commit->published, order.epoch, memory_order_release);
             commit->epoch = (uint64_t)order.value;
             commit->generation = (uint32_t)order.value2;
             sfi_commit_epoch_clear(commit);

@@ -59,7 +59,7 @@ static void on_owner(struct sf_engine *engine, const struct sf_step *step, const
 static void on_committed(struct sf_engine *engine, const struct sf_step *step, const struct sf_msg *msg)
 {
     engine->committed = msg->epoch;
-    if ((msg->flags & SF_BARRIER_FLUSH) != 0) sfi_end(engine, step, SF_END_STOPPED, SF_OK, NULL);
+    sfi_end(engine, step, SF_END_STOPPED, SF_OK, NULL);
 }
 
 static void take(struct sf_engine *engine, const struct sf_step *step, const struct sf_msg *msg)
@@ -106,6 +106,7 @@ static uint32_t take_all(struct sf_engine *engine, const struct sf_step *step, s
 
 static uint32_t take_news(struct sf_engine *engine, const struct sf_step *step)
 {
+    engine->committed = sf_engine_epoch(engine); /* no message of commit's is older than what it had published then */
     uint32_t used = take_all(engine, step, engine->host_to_engine, step->budget);
     used += take_all(engine, step, engine->commit_to_engine, step->budget - used);
     used += take_all(engine, step, engine->ingest_to_engine, step->budget - used);
@@ -273,7 +274,8 @@ const struct sf_ingest *sf_engine_ingest(const struct sf_engine *engine)
 
 uint64_t sf_engine_epoch(const struct sf_engine *engine)
 {
-    return engine->committed;
+    uint64_t published = engine->commit != NULL ? sf_commit_published(engine->commit) : 0;
+    return published > engine->committed ? published : engine->committed;
 }
 
 const struct sf_step_counts *sf_engine_step_counts(const struct sf_engine *engine)

@@ -226,9 +226,33 @@ static void a_lane_crosses_behind_all_that_it_has_sealed_b6(void **state)
     engine_world_deinit(&w);
 }
 
+/* Commits need the engine's task for nothing, so what they tell it must not pile up while it does not get to run. */
+static void an_engine_that_does_not_run_stops_no_commit_and_then_knows_the_newest(void **state)
+{
+    (void)state;
+    static const char app[] = "application: {id: app}\n"
+                              "sources: {in: {topic: in, key: string, value: json}}\n"
+                              "streams: [{name: c, from: in, window: {tumbling: 10ms}, aggregate: {n: count}}]\n"
+                              "sinks: [{from: c, topic: out}]\n";
+    struct engine_world w;
+    engine_world_init(&w, app, 1, 1, 0);
+    sf_sim_sched_hold(w.sched, 0, "engine", w.world.mono_us, w.world.mono_us + 60000);
+    for (uint64_t i = 1; i <= 50; i++) {
+        engine_world_append(&w, 0, "a", (int64_t)i * 10, "1");
+        engine_world_at(&w, (int64_t)i);
+        engine_world_barrier(&w);
+        CHECK_EQ(sf_engine_epoch(w.engine), i);
+    }
+    engine_world_at(&w, 100);
+    engine_world_stop(&w);
+    CHECK_EQ(w.end, SF_END_STOPPED);
+    engine_world_deinit(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_engine_that_does_not_run_stops_no_commit_and_then_knows_the_newest),
         cmocka_unit_test(a_window_is_emitted_at_the_second_barrier_and_visible_at_the_third_case_51),
         cmocka_unit_test(a_crash_around_the_emission_gives_the_window_once_case_58),
         cmocka_unit_test(a_graceful_stop_flushes_what_is_due_and_no_more_case_13),
