@@ -296,20 +296,31 @@ static void apply(struct local *local, const struct sfi_oracle_change *change)
     }
 }
 
+/* How far a changelog has committed: to where its transactions are decided, though their markers may be to come. */
+static int64_t decided_end(const struct sfi_oracle *oracle, struct sf_tp tp, int64_t taken)
+{
+    int64_t end = sf_time_max(sf_sim_kafka_log_end(oracle->world.broker, tp, SF_LOG_STABLE_END), taken);
+    int64_t next = end;
+    struct sf_sim_kafka_entry entry;
+    while (sf_sim_kafka_log_next(oracle->world.broker, tp, &next, &entry) && entry.state != SF_SIM_KAFKA_OPEN)
+        end = next;
+    return end;
+}
+
 /* What has committed from the store's position on, up to what the model has taken. */
 static void replay(struct local *local, const struct sfi_oracle_topic *topic, struct sf_tp tp)
 {
     struct sfi_oracle *oracle = local->oracle;
     int64_t offset = position_of(local, topic->index, tp.partition);
     topic->looked[tp.partition] = offset;
-    int64_t stable = sf_sim_kafka_log_end(oracle->world.broker, tp, SF_LOG_STABLE_END);
     int64_t taken = topic->taken != NULL ? topic->taken[tp.partition] : 0;
+    int64_t end = decided_end(oracle, tp, taken);
     struct sf_sim_kafka_entry entry;
     struct sfi_oracle_txn changes = {0};
-    if (offset > sf_time_max(stable, taken)) {
+    if (offset > end) {
         char words[2][SF_TEXT_INT_BYTES];
         sfi_oracle_say(oracle, "X9", "local store: position in a changelog, not ahead of what has committed (B8)",
-                       sf_text_of_int(words[0], sf_time_max(stable, taken)), sf_text_of_int(words[1], offset));
+                       sf_text_of_int(words[0], end), sf_text_of_int(words[1], offset));
         return;
     }
     while (sf_sim_kafka_log_next(oracle->world.broker, tp, &offset, &entry) && entry.offset < taken) {
