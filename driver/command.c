@@ -134,7 +134,7 @@ static const char *const wants[] = {
     [SF_DRIVER_OPTION_FLAG] = "takes no value",
     [SF_DRIVER_OPTION_NUMBER] = "wants a number, not",
     [SF_DRIVER_OPTION_SEEDS] = "wants a seed or a range A..B, not",
-    [SF_DRIVER_OPTION_SPAN] = "wants a time from the start, such as +90s, not",
+    [SF_DRIVER_OPTION_SPAN] = "wants a time such as +90s, not",
     [SF_DRIVER_OPTION_TEXT] = "wants a value",
 };
 

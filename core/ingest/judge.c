@@ -98,7 +98,7 @@ void sf_judge_explain(const struct sf_judgement *judgement, const char *topic, i
         return;
     }
     if (judgement->ts_ms == SF_TIME_UNSET) {
-        sf_text_add(&text, ": no event time in the value");
+        sf_text_add(&text, ": no event time in the value (epoch milliseconds, or ISO 8601 with a zone)");
     } else {
         sf_text_add(&text, ": invalid event time ");
         sf_text_add_int(&text, judgement->ts_ms);
