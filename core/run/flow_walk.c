@@ -47,7 +47,7 @@ static bool on_fault(struct sf_flow *flow, struct sf_flow_step *step, const stru
     if (fault->offset != NOWHERE) {
         bool is_value = fault->kind == SF_FAULT_DESERIALIZATION;
         sf_text_add(&text, is_value ? " (at byte " : " (at character ");
-        sf_text_add_uint(&text, fault->offset);
+        sf_text_add_uint(&text, is_value ? fault->offset : fault->offset + 1); /* as findings of the loader count */
         sf_text_add(&text, is_value ? " of the value)" : " of the expression)");
     }
     sf_text_add(&text, "; `on-error: continue` of the step counts and skips such records");
