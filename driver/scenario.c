@@ -238,6 +238,23 @@ static void check_partitions(struct sfi_scenario_load *l)
     }
 }
 
+/* ---- what the stop leaves out ---- */
+
+static void warn_of_input_behind_stop(struct sfi_scenario_load *l)
+{
+    const struct sf_scenario *scenario = l->scenario;
+    char at[SF_TEXT_DURATION_BYTES], stop[SF_TEXT_DURATION_BYTES];
+    if (scenario->stop_ms == SF_SCENARIO_UNUSED) return;
+    for (uint32_t i = 0; i < scenario->input_count; i++) {
+        const struct sf_scenario_input *input = &scenario->inputs[i];
+        if (input->at_ms <= scenario->stop_ms) continue;
+        sf_findings_add(l->findings, SF_FINDING_WARNING, "input", input->place,
+                        (const char *const[]){"this never arrives: it begins at +", sf_text_of_duration(at, input->at_ms),
+                                              ", and the run stops at +",
+                                              sf_text_of_duration(stop, scenario->stop_ms), NULL});
+    }
+}
+
 /* ---- lanes that are named ---- */
 
 uint32_t sf_driver_scenario_lanes(const struct sf_scenario *scenario)
@@ -294,6 +311,7 @@ static void load_all(struct sfi_scenario_load *l, const struct sf_yaml_node *roo
     sfi_scenario_load_expect(l, sf_yaml_get(root, "expect"));
     check_partitions(l);
     check_lanes(l);
+    warn_of_input_behind_stop(l);
     sf_findings_sort(l->findings);
 }
 

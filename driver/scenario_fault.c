@@ -67,7 +67,8 @@ static void load_timing(struct sfi_scenario_load *l, const struct sf_yaml_node *
 static int64_t read_duration(const struct sf_yaml_node *node)
 {
     int64_t ms = 0;
-    if (node != NULL && node->kind == SF_YAML_SCALAR) (void)sf_value_duration(node->text, &ms);
+    if (node != NULL && node->kind == SF_YAML_SCALAR)
+        (void)sf_value_duration(node->text + (node->text[0] == '+'), &ms);
     return ms;
 }
 

@@ -326,6 +326,33 @@ static void a_window_ends_at_midnight(void **state)
     end(&help);
 }
 
+static void a_clock_may_jump_to_either_side_with_its_sign(void **state)
+{
+    (void)state;
+    struct help help;
+    load(&help, GOOD "faults: [{at: +1s, clock: {jump: +1h}}, {at: +2s, clock: {jump: -1m}}]\n");
+    CHECK_STR(help.text.data, "");
+    CHECK_EQ(help.scenario->faults[0].jump_ms, 3600000);
+    CHECK_EQ(help.scenario->faults[1].jump_ms, -60000);
+    end(&help);
+    load(&help, GOOD "world: {fetch-latency: +1ms}\n");
+    CHECK(help.scenario == NULL);
+    end(&help);
+}
+
+static void input_behind_the_stop_is_warned_of(void **state)
+{
+    (void)state;
+    struct help help;
+    load(&help, GOOD "stop: +1s\n"
+                     "input: [{at: +1s, to: t/0, key: a, value: 1}, {at: +5s, to: t/0, key: a, value: 1}]\n");
+    CHECK(help.scenario != NULL);
+    CHECK(strstr(help.text.data, ":5:") != NULL);
+    CHECK(strstr(help.text.data, "warning: this never arrives: it begins at +5s, and the run stops at +1s") != NULL);
+    CHECK(strstr(help.text.data, "+1s, and") == NULL);
+    end(&help);
+}
+
 static void a_lane_needs_its_step_where_there_are_several_sub_topologies(void **state)
 {
     (void)state;
@@ -557,6 +584,8 @@ int main(void)
         cmocka_unit_test(a_refusal_that_is_expected_loads),
         cmocka_unit_test(output_of_a_refused_application_is_not_asked_for),
         cmocka_unit_test(a_window_ends_at_midnight),
+        cmocka_unit_test(a_clock_may_jump_to_either_side_with_its_sign),
+        cmocka_unit_test(input_behind_the_stop_is_warned_of),
         cmocka_unit_test(a_lane_needs_its_step_where_there_are_several_sub_topologies),
         cmocka_unit_test(mistakes_are_named_at_their_place),
         cmocka_unit_test(every_point_that_is_listed_can_be_named),
