@@ -37,6 +37,7 @@ int main(int argc, char **argv)
     memset(&action, 0, sizeof action);
     action.sa_handler = on_abort;
     (void)sigaction(SIGABRT, &action, NULL);
+    (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* no message on stderr cuts a line in two where both are one file */
     int status = sf_driver_main(&io, argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {
         (void)fputs("sfsim: the results could not be written\n", stderr);
