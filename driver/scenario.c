@@ -249,8 +249,8 @@ static void warn_of_input_behind_stop(struct sfi_scenario_load *l)
         const struct sf_scenario_input *input = &scenario->inputs[i];
         if (input->at_ms <= scenario->stop_ms) continue;
         sf_findings_add(l->findings, SF_FINDING_WARNING, "input", input->place,
-                        (const char *const[]){"this never arrives: it begins at +", sf_text_of_duration(at, input->at_ms),
-                                              ", and the run stops at +",
+                        (const char *const[]){"this never arrives: it begins at +",
+                                              sf_text_of_duration(at, input->at_ms), ", and the run stops at +",
                                               sf_text_of_duration(stop, scenario->stop_ms), NULL});
     }
 }
