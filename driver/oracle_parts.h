@@ -191,6 +191,7 @@ struct sfi_oracle_time {
     int64_t now_us;      /* of ingest's last sign */
     int64_t running_lo;  /* running time (I7): for certain, and at most */
     int64_t running_hi;
+    uint64_t step_count;
     bool is_running;     /* since its last step, for certain */
     bool is_standing;    /* not, for certain */
     bool has_dispatched; /* in this step */

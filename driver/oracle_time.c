@@ -1,7 +1,10 @@
 #include "driver/oracle_time.h"
 
 #define SECOND_US 1000000
-#define FEW 8u /* partitions that may be looked at in every step */
+/* When /watermarks is read: with each new watermark; and where partitions are few, in steps that are many: in each of
+ * the first, later in one of eight. */
+#define FEW 8u
+#define LOOKS_FIRST 1000u
 
 static const struct sf_source_spec *source_of(const struct sfi_oracle_instance *instance, uint32_t p)
 {
@@ -377,7 +380,9 @@ void sfi_oracle_time_stepped(struct sfi_oracle_instance *instance, const struct 
         open_up(instance);
     }
     if (is_emitted || is_whole) instance->is_falling_back = false;
-    bool is_looked_at = is_emitted || (oracle->partition_count <= FEW && !instance->is_falling_back);
+    time->step_count++;
+    bool is_turn = time->step_count <= LOOKS_FIRST || time->step_count % 8 == 0;
+    bool is_looked_at = is_emitted || (oracle->partition_count <= FEW && is_turn && !instance->is_falling_back);
     if (is_looked_at) sfi_oracle_view_check(instance, is_whole);
     if (instance->is_fixed_now) sfi_oracle_view_check_counts(instance);
     instance->is_fixed_now = false;
