@@ -645,7 +645,9 @@ static void a_crash_at_every_command_of_a_run_leaves_the_output_as_it_was(void *
     const char *expect = "  - {at: +6s, to: in/0, key: a, value: {}, ts: +140ms}\n"
                          "expect: {output: {out: {exactly: [{key: a, window: [+0ms, +100ms], value: {n: 1}}]}}}\n";
     char yaml[4096];
-    (void)snprintf(yaml, sizeof yaml, "%s%s", with(quiet_yaml, "lanes: 1,", "lanes: 1, instance: one,"), expect);
+    int length =
+        snprintf(yaml, sizeof yaml, "%s%s", with(quiet_yaml, "lanes: 1,", "lanes: 1, instance: one,"), expect);
+    CHECK(length > 0 && (size_t)length < sizeof yaml);
     char *barriers = strstr(yaml, "world: {exact: true}\nbarriers: [+500ms, +1s, +1001ms, +1500ms]\n");
     assert_non_null(barriers);
     memset(barriers, ' ', strlen("world: {exact: true}\nbarriers: [+500ms, +1s, +1001ms, +1500ms]"));

@@ -12,7 +12,7 @@ static bool extract(const char *text, size_t len, const char *const *paths, uint
                     char **copy_out, struct sf_fault *fault)
 {
     static struct sf_json_segment segments[PATHS_MAX][SF_JSON_SEGMENTS_MAX];
-    struct sf_json_path parsed[PATHS_MAX];
+    struct sf_json_path parsed[PATHS_MAX] = {0};
     size_t used;
     for (uint32_t i = 0; i < count; i++) {
         CHECK(sf_json_path_read(paths[i], strlen(paths[i]), segments[i], &parsed[i].count, &used, fault));

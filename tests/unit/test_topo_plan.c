@@ -233,10 +233,10 @@ static void a_source_without_a_reader_has_a_sub_topology_of_its_own(void **state
 
 static const struct sf_plan_step *step_named(const struct shape *shape, const char *name)
 {
-    for (uint32_t i = 0; i < shape->topology->step_count; i++)
-        if (strcmp(shape->topology->steps[i].name, name) == 0) return &shape->plan->steps[i];
-    fail_msg("no step %s", name);
-    return NULL;
+    uint32_t i = 0;
+    while (i < shape->topology->step_count && strcmp(shape->topology->steps[i].name, name) != 0) i++;
+    if (i == shape->topology->step_count) fail_msg("no step %s", name);
+    return &shape->plan->steps[i];
 }
 
 static void set_window(struct shape *shape, const char *name, int64_t size_ms, int64_t grace_ms)
