@@ -41,21 +41,35 @@ static void count_up(struct sf_commit *commit)
     }
 }
 
-/* The cut is ingest's again as soon as ingest is told: it may be the next one's then. Ingest and the lanes must answer
- * before the next epoch can commit. The engine need not: it reads `published`, and is told of the last epoch alone. */
+/* Ingest and the lanes must answer before the next epoch can commit. The engine need not, so news for it could pile up:
+ * one is under way at most, with the edge's only block, and then the newest. */
+static void tell_committed(struct sf_commit *commit)
+{
+    struct sf_block *block = commit->is_untold ? sf_edge_take(commit->config.to_engine) : NULL;
+    if (block == NULL) return;
+    sfi_commit_tell(commit,
+                    (struct sf_msg){.kind = SF_MSG_COMMITTED, .epoch = commit->published, .block = block});
+    commit->is_untold = false;
+}
+
+/* The cut is ingest's again as soon as ingest is told: it may be the next one's then. */
 void sfi_commit_publish(struct sf_commit *commit, const struct sf_step *step, const struct sf_position *positions,
                     uint32_t position_count)
 {
     bool is_flush = commit->cut != NULL && commit->cut->is_flush;
     struct sf_msg msg = {.kind = SF_MSG_COMMITTED, .generation = commit->generation, .epoch = commit->epoch};
     count_up(commit);
-    atomic_store_explicit(&commit->published, commit->epoch, memory_order_release);
+    commit->published = commit->epoch;
     sf_note(step->notes, SF_NOTE_TXN_COMMITTED, SF_SUBJECT_NONE, (int64_t)commit->epoch, 0, 0, 0);
     if (commit->config.observer != NULL && commit->config.observer->committed != NULL)
         commit->config.observer->committed(commit->config.observer->ctx, commit->epoch);
     for (uint32_t i = 0; i < commit->config.lane_total; i++) sf_edge_push(&commit->config.to_lanes[i], &msg);
     sf_edge_push(commit->config.to_ingest, &msg);
-    if (is_flush) sfi_commit_tell(commit, (struct sf_msg){.kind = SF_MSG_COMMITTED, .epoch = commit->epoch});
+    commit->is_untold = !is_flush;
+    if (is_flush)
+        sfi_commit_tell(commit, (struct sf_msg){
+                                    .kind = SF_MSG_COMMITTED, .flags = SF_BARRIER_FLUSH, .epoch = commit->epoch});
+    tell_committed(commit);
     sf_commit_write_committed(&commit->write, commit->generation, commit->epoch, positions, position_count);
     commit->epoch++;
     sfi_commit_epoch_clear(commit);
@@ -273,6 +287,7 @@ static struct sf_step_result commit_step(void *self, const struct sf_step *step)
     uint32_t used = 0;
     if (sfi_commit_obey(commit, step, &used)) return (struct sf_step_result){.next = SF_NEXT_DONE, .used = used};
     sf_commit_write_settle(&commit->write, commit->generation);
+    tell_committed(commit);
     used += sfi_commit_poll_member(commit) > 0;
     used += sfi_commit_poll_producer(commit, step) > 0;
     used += sfi_commit_poll_admin(commit, step) > 0;
@@ -299,10 +314,11 @@ struct sf_commit *sf_commit_new(const struct sf_commit_config *config, struct sf
     commit->epoch = 1;
     commit->is_stopped = true; /* until the engine's first RESET */
     sfi_commit_epoch_clear(commit);
-    commit->port_count = config->lane_total + 2 + (config->to_persist != NULL ? 1 : 0);
+    commit->port_count = config->lane_total + 3 + (config->to_persist != NULL ? 1 : 0);
     commit->ports = sf_calloc(config->alloc, commit->port_count, sizeof *commit->ports);
     uint32_t at = 0;
     commit->ports[at++] = &config->from_engine->in;
+    commit->ports[at++] = &config->to_engine->back;
     commit->ports[at++] = &config->from_ingest->in;
     for (uint32_t i = 0; i < config->lane_total; i++) commit->ports[at++] = &config->from_lanes[i].in;
     if (config->to_persist != NULL) commit->ports[at++] = &config->to_persist->back;
@@ -329,11 +345,6 @@ void sf_commit_destroy(struct sf_commit *commit)
     sf_cfree(alloc, commit->sink_totals, commit->config.topology->sink_count, sizeof *commit->sink_totals);
     sf_cfree(alloc, commit->ports, commit->port_count, sizeof *commit->ports);
     sf_cfree(alloc, commit, 1, sizeof *commit);
-}
-
-uint64_t sf_commit_published(const struct sf_commit *commit)
-{
-    return atomic_load_explicit(&commit->published, memory_order_acquire);
 }
 
 const struct sf_step_counts *sf_commit_step_counts(const struct sf_commit *commit)

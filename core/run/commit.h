@@ -52,9 +52,6 @@ struct sf_commit;
 struct sf_commit *sf_commit_new(const struct sf_commit_config *config, struct sf_task *task);
 void sf_commit_destroy(struct sf_commit *commit);
 
-/* The newest epoch that has committed in this run, 0 before the first. From any thread. */
-uint64_t sf_commit_published(const struct sf_commit *commit);
-
 /* --- while the task does not run */
 
 /* Committed totals by topology step (M6). */

@@ -50,7 +50,8 @@ struct sf_commit {
     bool is_stopped;
     uint32_t generation;
     uint64_t epoch;      /* the one at hand */
-    _Atomic uint64_t published; /* newest that has committed; the engine reads it */
+    uint64_t published; /* newest that has committed */
+    bool is_untold;     /* the engine has not been told: it has still to read of an earlier one */
     bool *is_crossed;    /* by lane */
     uint32_t crossed_count;
     const struct sf_lane_counts **counts; /* by lane, of the epoch at hand */

@@ -333,7 +333,8 @@ bool sfi_commit_obey(struct sf_commit *commit, const struct sf_step *step, uint3
                 commit->member = (struct sf_consumer){0};
                 commit->admin = (struct sf_admin){0};
             }
-            sfi_commit_tell(commit, (struct sf_msg){.kind = SF_MSG_STOPPED, .flags = order.flags});
+            sfi_commit_tell(commit, (struct sf_msg){
+                                        .kind = SF_MSG_STOPPED, .flags = order.flags, .epoch = commit->published});
             if ((order.flags & SF_STOP_FOR_GOOD) != 0) return true;
             break;
         case SF_MSG_RESET:
@@ -342,7 +343,8 @@ bool sfi_commit_obey(struct sf_commit *commit, const struct sf_step *step, uint3
             commit->is_stopped = false;
             commit->is_held = false;
             if ((order.flags & SF_RESET_NO_STORE) != 0) commit->write.to_persist = NULL;
-            atomic_store_explicit(&commit->published, order.epoch, memory_order_release);
+            commit->published = order.epoch;
+            commit->is_untold = false;
             commit->epoch = (uint64_t)order.value;
             commit->generation = (uint32_t)order.value2;
             sfi_commit_epoch_clear(commit);

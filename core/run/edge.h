@@ -52,7 +52,7 @@ enum sf_msg_kind {
     SF_MSG_CUT,       /* ingest -> commit: epoch, ptr: struct sf_cut, ingest's until COMMITTED */
     SF_MSG_CROSSED,   /* lane -> commit: epoch, ptr: struct sf_lane_counts, the lane's until COMMITTED */
     SF_MSG_WORK,      /* lane -> ingest: epoch that has work (B3) */
-    SF_MSG_COMMITTED, /* commit -> ingest, lanes, and of the last epoch (S4) engine: epoch */
+    SF_MSG_COMMITTED, /* commit -> ingest, lanes, engine: epoch; engine: the newest, with a block */
     SF_MSG_FAULT,     /* any -> engine: what went wrong, core/run/message.h */
     SF_MSG_STOP,      /* engine -> any: finish the unit, do no more, answer STOPPED */
     SF_MSG_STOPPED,

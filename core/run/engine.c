@@ -59,7 +59,7 @@ static void on_owner(struct sf_engine *engine, const struct sf_step *step, const
 static void on_committed(struct sf_engine *engine, const struct sf_step *step, const struct sf_msg *msg)
 {
     engine->committed = msg->epoch;
-    sfi_end(engine, step, SF_END_STOPPED, SF_OK, NULL);
+    if ((msg->flags & SF_BARRIER_FLUSH) != 0) sfi_end(engine, step, SF_END_STOPPED, SF_OK, NULL);
 }
 
 static void take(struct sf_engine *engine, const struct sf_step *step, const struct sf_msg *msg)
@@ -100,13 +100,13 @@ static uint32_t take_all(struct sf_engine *engine, const struct sf_step *step, s
         sf_edge_pop(edge);
         used++;
         take(engine, step, &copy);
+        if (copy.block != NULL) sf_edge_give_back(edge, copy.block);
     }
     return used;
 }
 
 static uint32_t take_news(struct sf_engine *engine, const struct sf_step *step)
 {
-    engine->committed = sf_engine_epoch(engine); /* no message of commit's is older than what it had published then */
     uint32_t used = take_all(engine, step, engine->host_to_engine, step->budget);
     used += take_all(engine, step, engine->commit_to_engine, step->budget - used);
     used += take_all(engine, step, engine->ingest_to_engine, step->budget - used);
@@ -274,8 +274,7 @@ const struct sf_ingest *sf_engine_ingest(const struct sf_engine *engine)
 
 uint64_t sf_engine_epoch(const struct sf_engine *engine)
 {
-    uint64_t published = engine->commit != NULL ? sf_commit_published(engine->commit) : 0;
-    return published > engine->committed ? published : engine->committed;
+    return engine->committed;
 }
 
 const struct sf_step_counts *sf_engine_step_counts(const struct sf_engine *engine)

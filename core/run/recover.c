@@ -140,6 +140,7 @@ void sfi_on_stopped(struct sf_engine *engine, const struct sf_step *step, const 
     /* an answer to a stop before the last one tells nothing of tasks that are to be done */
     if (engine->is_ending && (msg->flags & SF_STOP_FOR_GOOD) == 0) return;
     engine->stopped_count++;
+    if (msg->epoch > engine->committed) engine->committed = msg->epoch; /* commit's answer */
     if (engine->is_ending || engine->recover != SFI_RECOVER_STOP || engine->stopped_count < task_count(engine)) return;
     engine->generation++;
     engine->resumed_count = 0;

@@ -1,6 +1,7 @@
 #include "core/run/engine_impl.h"
 
 #define CONTROL_SLOTS 16u
+#define NEWS_BLOCK_BYTES 16u /* blocks that are a credit alone */
 #define RUN_BLOCK_BYTES (256u * (uint32_t)sizeof(struct sf_ref))
 #define RUN_BLOCKS 8u
 #define OUT_BLOCK_BYTES (64u * 1024u)
@@ -127,7 +128,7 @@ void sfi_wire(struct sf_engine *engine)
     engine->engine_to_ingest = take_edges(engine, &at, 1, 0, 0);
     engine->ingest_to_engine = take_edges(engine, &at, 1, 0, 0);
     engine->engine_to_commit = take_edges(engine, &at, 1, 0, 0);
-    engine->commit_to_engine = take_edges(engine, &at, 1, 0, 0);
+    engine->commit_to_engine = take_edges(engine, &at, 1, 1, NEWS_BLOCK_BYTES);
     engine->host_to_engine = take_edges(engine, &at, 1, 0, 0);
     engine->host_to_ingest = take_fix_edge(engine, &at);
     if (has_store) {
