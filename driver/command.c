@@ -125,7 +125,7 @@ static bool read_seeds(const char *text, struct sf_driver_seeds *seeds)
 static bool read_span(const char *text, int64_t *us_out)
 {
     int64_t ms;
-    if (!sf_value_duration(text[0] == '+' ? text + 1 : text, &ms) || ms < 0 || ms > INT64_MAX / 1000) return false;
+    if (!sf_value_duration(text, &ms) || ms < 0 || ms > INT64_MAX / 1000) return false;
     *us_out = ms * 1000;
     return true;
 }

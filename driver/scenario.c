@@ -46,7 +46,7 @@ static void load_world(struct sfi_scenario_load *l, const struct sf_yaml_node *n
     if (sf_yaml_is(schedule, "fifo")) world->schedule = SF_SCENARIO_FIFO;
     if (sf_yaml_is(schedule, "priority")) world->schedule = SF_SCENARIO_PRIORITY;
     if (depth != NULL && world->schedule != SF_SCENARIO_PRIORITY)
-        SFI_REFUSE(l, sfi_scenario_place(depth), "`depth` goes with `schedule: priority`");
+        SFI_REFUSE(l, sf_yaml_place(depth), "`depth` goes with `schedule: priority`");
     if (depth != NULL && depth->kind == SF_YAML_SCALAR) (void)sf_value_int(depth->text, &number);
     world->depth = number > 0 && number <= 1000000 ? (uint32_t)number : 3;
 }
@@ -155,7 +155,7 @@ static void load_topics(struct sfi_scenario_load *l, const struct sf_yaml_node *
 {
     uint32_t listed = topics != NULL && topics->kind == SF_YAML_MAPPING ? topics->child_count : 0;
     if (listed > SF_SCENARIO_TOPICS_MAX) {
-        SFI_REFUSE(l, sfi_scenario_place(topics), "more than 256 topics");
+        SFI_REFUSE(l, sf_yaml_place(topics), "more than 256 topics");
         listed = SF_SCENARIO_TOPICS_MAX;
     }
     l->scenario->topics =
@@ -177,7 +177,7 @@ static void add_app_topics(struct sfi_scenario_load *l, const struct sf_yaml_nod
     if (topology == NULL) return;
     for (uint32_t i = 0; i < topology->source_count; i++)
         if (!has_topic(l->scenario, topology->sources[i].topic))
-            SFI_REFUSE(l, sfi_scenario_place(app), "source `", topology->sources[i].name, "` reads the topic `",
+            SFI_REFUSE(l, sf_yaml_place(app), "source `", topology->sources[i].name, "` reads the topic `",
                        topology->sources[i].topic, "`, which `topics` does not list");
     for (uint32_t i = 0; i < topology->sink_count; i++) {
         const char *name = topology->sinks[i].topic;

@@ -51,7 +51,7 @@ static void load_output(struct sfi_scenario_load *l, const struct sf_yaml_node *
     const struct sf_yaml_node *exactly = sf_yaml_get(node, "exactly"), *contains = sf_yaml_get(node, "contains");
     const struct sf_yaml_node *list = exactly != NULL ? exactly : contains;
     uint32_t topic = 0;
-    output->place = sfi_scenario_place(node);
+    output->place = sf_yaml_place(node);
     output->is_exact = exactly != NULL;
     output->topic = sfi_scenario_text(l, node->key, "");
     if (l->scenario->topology != NULL) /* else its sinks' topics are not known */

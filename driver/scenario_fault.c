@@ -64,14 +64,6 @@ static void load_timing(struct sfi_scenario_load *l, const struct sf_yaml_node *
 
 /* ---- what ---- */
 
-static int64_t read_duration(const struct sf_yaml_node *node)
-{
-    int64_t ms = 0;
-    if (node != NULL && node->kind == SF_YAML_SCALAR)
-        (void)sf_value_duration(node->text + (node->text[0] == '+'), &ms);
-    return ms;
-}
-
 static void add(struct sfi_scenario_load *l, const struct sf_scenario_fault *fault)
 {
     struct sf_scenario *scenario = l->scenario;
@@ -147,13 +139,13 @@ static void load_broker(struct sfi_scenario_load *l, const struct sf_yaml_node *
     bool is_markers = markers != NULL && answer == NULL && outcome == NULL && request == NULL && of == NULL;
     bool is_request = request != NULL && answer == NULL && outcome == NULL && markers == NULL;
     if (!is_answer && !is_markers && !is_request)
-        SFI_REFUSE(l, sfi_scenario_place(what),
+        SFI_REFUSE(l, sf_yaml_place(what),
                    "`broker` has `answer` with `outcome`, or `markers`, or `request` (perhaps with `of`)");
     fault->kind = is_markers ? SF_SCENARIO_MARKERS : is_request ? SF_SCENARIO_REQUEST_LOST : SF_SCENARIO_BROKER;
     fault->is_answer_lost = sf_yaml_is(answer, "lost");
     fault->is_late = sf_yaml_is(answer, "late");
     fault->is_committed = sf_yaml_is(outcome, "committed");
-    fault->span_ms = read_duration(markers);
+    fault->span_ms = sfi_scenario_duration(markers);
     fault->request = SF_SCENARIO_REQUEST_COMMIT;
     for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++)
         if (sf_yaml_is(of, requests[i])) fault->request = (enum sf_scenario_request)i;
@@ -172,17 +164,17 @@ static void load_action(struct sfi_scenario_load *l, const struct sf_yaml_node *
     }
     if (strcmp(key, "crash") == 0) {
         fault->kind = SF_SCENARIO_CRASH;
-        fault->restart_after_ms = read_duration(sf_yaml_get(what, "restart-after"));
+        fault->restart_after_ms = sfi_scenario_duration(sf_yaml_get(what, "restart-after"));
         fault->is_store_lost = sf_yaml_is(sf_yaml_get(what, "store"), "lost");
     }
     if (strcmp(key, "stop") == 0) {
         fault->kind = SF_SCENARIO_STOP;
-        fault->restart_after_ms = read_duration(sf_yaml_get(what, "restart-after"));
+        fault->restart_after_ms = sfi_scenario_duration(sf_yaml_get(what, "restart-after"));
     }
     if (strcmp(key, "broker") == 0) load_broker(l, what, fault);
     if (strcmp(key, "clock") == 0) {
         fault->kind = SF_SCENARIO_CLOCK_JUMP;
-        fault->jump_ms = read_duration(sf_yaml_get(what, "jump"));
+        fault->jump_ms = sfi_scenario_duration(sf_yaml_get(what, "jump"));
     }
     if (strcmp(key, "standby") == 0) {
         fault->kind = sf_yaml_is(what, "join")        ? SF_SCENARIO_JOIN
@@ -207,7 +199,7 @@ static void load_fault(struct sfi_scenario_load *l, const struct sf_yaml_node *n
         const struct sf_yaml_node *what = sf_yaml_get(node, actions[i].key);
         if (what == NULL) continue;
         if (found != NULL)
-            SFI_REFUSE(l, sfi_scenario_place(what), "a fault has both `", found->key, "` and `", actions[i].key,
+            SFI_REFUSE(l, sf_yaml_place(what), "a fault has both `", found->key, "` and `", actions[i].key,
                        "`; make them two");
         else
             found = &actions[i];

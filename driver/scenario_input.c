@@ -22,11 +22,10 @@ static void load_generator(struct sfi_scenario_load *l, const struct sf_yaml_nod
     input->kind = SF_SCENARIO_GENERATOR;
     if (from == NULL || until == NULL || every == NULL)
         SFI_REFUSE(l, node->place, "a generator needs all of `from`, `until` and `every`");
-    if (count != NULL) SFI_REFUSE(l, sfi_scenario_place(count), "`count` goes with `at`, not with a generator");
+    if (count != NULL) SFI_REFUSE(l, sf_yaml_place(count), "`count` goes with `at`, not with a generator");
     input->at_ms = sfi_scenario_offset(l, from);
     input->until_ms = sfi_scenario_offset(l, until);
-    input->every_ms = 1;
-    if (every != NULL && every->kind == SF_YAML_SCALAR) (void)sf_value_duration(every->text, &input->every_ms);
+    input->every_ms = sfi_scenario_duration(every);
     if (input->every_ms < 1) input->every_ms = 1;
     if (from != NULL && until != NULL && input->until_ms <= input->at_ms)
         SFI_REFUSE(l, until->place, "`until` must lie behind `from`");
@@ -50,7 +49,7 @@ static void load_entry(struct sfi_scenario_load *l, const struct sf_yaml_node *n
     if (generator == NULL) generator = sf_yaml_get(node, "every");
     input->place = node->place;
     if (at != NULL && generator != NULL)
-        SFI_REFUSE(l, sfi_scenario_place(generator),
+        SFI_REFUSE(l, sf_yaml_place(generator),
                    "an entry has `at`, or is a generator with `from`, `until` and `every`");
     else if (at == NULL && generator == NULL && node->kind == SF_YAML_MAPPING)
         SFI_REFUSE(l, node->place, "an entry needs `at`, or `from`, `until` and `every`");

@@ -22,7 +22,8 @@ struct sfi_scenario_load {
 
 void *sfi_scenario_take(struct sfi_scenario_load *l, size_t count, size_t bytes);
 const char *sfi_scenario_text(struct sfi_scenario_load *l, const struct sf_yaml_node *node, const char *fallback);
-struct sf_place sfi_scenario_place(const struct sf_yaml_node *node);
+/* In ms; 0 where it cannot be read. */
+int64_t sfi_scenario_duration(const struct sf_yaml_node *node);
 /* A moment in ms from the start, not before it; 0 where it cannot be read. */
 int64_t sfi_scenario_offset(struct sfi_scenario_load *l, const struct sf_yaml_node *node);
 /* A moment, or any integer, in epoch ms. */

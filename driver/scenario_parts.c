@@ -18,9 +18,11 @@ const char *sfi_scenario_text(struct sfi_scenario_load *l, const struct sf_yaml_
     return sf_arena_text(&l->scenario->arena, node->text, node->text_length);
 }
 
-struct sf_place sfi_scenario_place(const struct sf_yaml_node *node)
+int64_t sfi_scenario_duration(const struct sf_yaml_node *node)
 {
-    return node->key != NULL ? node->key->place : node->place;
+    int64_t ms = 0;
+    if (node != NULL && node->kind == SF_YAML_SCALAR) (void)sf_value_duration(node->text, &ms);
+    return ms;
 }
 
 int64_t sfi_scenario_instant(struct sfi_scenario_load *l, const struct sf_yaml_node *node)
@@ -69,8 +71,7 @@ struct sf_scenario_bounds sfi_scenario_bounds(struct sfi_scenario_load *l, const
 
 static int64_t read_span(const struct sf_yaml_node *node)
 {
-    int64_t ms = 0;
-    if (node != NULL && node->kind == SF_YAML_SCALAR) (void)sf_value_duration(node->text, &ms);
+    int64_t ms = sfi_scenario_duration(node);
     return ms > 0 ? ms : 0;
 }
 

@@ -121,7 +121,7 @@ static void read_draw(struct builder *b, const struct sf_yaml_node *node)
     } else {
         (void)sf_value_int(form->first->text, &draw.a);
         (void)sf_value_int(form->first->next->text, &draw.b);
-        if (draw.a > draw.b) SFI_REFUSE(b->load, sfi_scenario_place(form), "the first of the two is the smaller one");
+        if (draw.a > draw.b) SFI_REFUSE(b->load, sf_yaml_place(form), "the first of the two is the smaller one");
     }
     add_draw(b, node->place, draw);
 }

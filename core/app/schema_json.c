@@ -144,7 +144,7 @@ static void write_scalar(struct writer *w, const struct sf_schema *schema)
         write_number(w, "maximum", schema->max / 1000000);
     }
     if (schema->type == SF_SCHEMA_DURATION)
-        write_pattern(w, schema->min < 0 ? "^-?" SFI_SPAN "$" : "^" SFI_SPAN "$");
+        write_pattern(w, schema->min < 0 ? "^[+-]?" SFI_SPAN "$" : "^" SFI_SPAN "$");
     if (schema->type >= SF_SCHEMA_TIME && schema->type <= SF_SCHEMA_WATERMARK) write_times(w, schema->type);
     if (schema->type == SF_SCHEMA_PATH) write_pattern(w, "^[$]([.][A-Za-z0-9_-]+)+$");
     if (schema->type == SF_SCHEMA_AGGREGATE) write_pattern(w, "^(count|(sum|min|max)[(].+[)])$");

@@ -89,7 +89,8 @@ static int64_t take_unit(const char **at)
 
 bool sf_value_duration(const char *text, int64_t *ms_out)
 {
-    bool is_negative = take_char(&text, '-');
+    bool is_negative = *text == '-';
+    if (*text == '-' || *text == '+') text++;
     int64_t sum = 0, before = INT64_MAX;
     do {
         int64_t count = 0;
@@ -166,7 +167,8 @@ bool sf_value_moment(const char *text, enum sf_moment_kind *kind_out, int64_t *m
     int64_t ms = 0;
     const char *at = text;
     if (text[0] == '+') {
-        if (text[1] == '-' || !sf_value_duration(text + 1, &ms) || ms > SF_TIME_VALID_MAX) return false;
+        bool is_signed = text[1] == '-' || text[1] == '+';
+        if (is_signed || !sf_value_duration(text + 1, &ms) || ms > SF_TIME_VALID_MAX) return false;
         *kind_out = SF_MOMENT_OFFSET;
     } else if (take_clock(&at, &ms) && *at == '\0') {
         *kind_out = SF_MOMENT_OF_DAY;

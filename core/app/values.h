@@ -19,7 +19,7 @@ bool sf_value_int(const char *text, int64_t *value_out);
 /* In millionths: "1.5" is 1500000. At most six decimals, at most 10^12 in size. */
 bool sf_value_decimal(const char *text, int64_t *millionths_out);
 
-/* `250ms`, `30s`, `5m`, `1h`, `7d`, joined largest first (`1m30s`), optional minus. */
+/* `250ms`, `30s`, `5m`, `1h`, `7d`, joined largest first (`1m30s`), optional sign. */
 bool sf_value_duration(const char *text, int64_t *ms_out);
 
 /* ISO 8601 (`2026-09-22T10:00:00.250Z`, `+02:00`, no zone: UTC; a date alone: its midnight) or epoch milliseconds. Only

@@ -115,8 +115,8 @@ static void walk_number(struct walker *w, const struct sf_yaml_node *node, const
         expected = "a number such as 1.5";
     }
     if (schema->type == SF_SCHEMA_DURATION) {
-        bool is_signed = node->text[0] == '+' && schema->min < 0; /* `+1h` where `-1h` is one, too */
-        is_read = sf_value_duration(node->text + is_signed, &value) && !(is_signed && node->text[1] == '-');
+        bool is_sign_odd = node->text[0] == '+' && schema->min >= 0; /* `+1h` is one where `-1h` is */
+        is_read = !is_sign_odd && sf_value_duration(node->text, &value);
         expected = "a duration such as 250ms, 30s, 5m, 1h or 7d";
     }
     if (is_read)

@@ -175,8 +175,10 @@ static void durations_are_read_largest_unit_first(void **state)
         const char *text;
         int64_t ms;
     } good[] = {{"0ms", 0},       {"250ms", 250},      {"30s", 30000}, {"5m", 300000},     {"1h", 3600000},
-                {"7d", 604800000}, {"12m1s", 721000}, {"-30s", -30000}, {"1d2h3m4s5ms", 93784005}};
-    static const char *const bad[] = {"", "5", "s", "1s1m", "1s1s", "1 s", "1S", "--1s", "1.5s", "9999999999999999999s",
+                {"7d", 604800000}, {"12m1s", 721000}, {"-30s", -30000}, {"+30s", 30000},
+                {"1d2h3m4s5ms", 93784005}};
+    static const char *const bad[] = {"", "5", "s", "1s1m", "1s1s", "1 s", "1S", "--1s", "+-1s", "1.5s",
+                                      "9999999999999999999s",
                                       "999999999999999999d"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         int64_t ms = -1;
