@@ -297,7 +297,6 @@ static void oracle_finish(void *state, const struct sf_driver_end *end)
     if (end->is_stopped && oracle->is_exactly_once && has_settled) sfi_oracle_offsets_check(oracle);
     if (end->is_stopped && end->is_settled) sfi_oracle_least_check(oracle);
     if (end->is_stopped && end->is_settled && oracle->commit_count > 0) check_all_read(oracle);
-    if (end->is_stopped && end->is_settled) sfi_oracle_loose_check(oracle);
 }
 
 /* ---------------------------------------------------------------- life */
@@ -382,7 +381,6 @@ static void oracle_close(void *state)
         free_instance(oracle, instance);
     }
     sfi_oracle_txns_free(oracle);
-    sfi_oracle_loose_deinit(oracle);
     sfi_oracle_rows_deinit(oracle, &oracle->expected);
     sfi_oracle_least_deinit(oracle);
     sfi_model_deinit(&oracle->model);

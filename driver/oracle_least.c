@@ -1,7 +1,8 @@
 /*
- * At-least-once after a crash: rows may come twice, and what a window holds may have been counted twice, so nothing is
- * known of values and of how often a row comes. But no window's result may be missing (X6): what an epoch that has
- * committed gives is, by its topic, key and window, among all rows that were ever written.
+ * At-least-once after a crash or a fall-back: rows may come twice, and what a window holds may have been counted twice,
+ * so nothing is known of its values and of how often a row comes. But none may be missing (X6): what an epoch that has
+ * committed gives is among all rows that were ever written, by its topic, key and window; one that is no window's
+ * result by its topic, key and value, where the model knows the value.
  */
 #include <string.h>
 
@@ -10,14 +11,19 @@
 
 #define WINDOW "{\"window\":{"
 
-/* 0: no window's result. */
-static uint64_t hash_of(uint32_t topic, struct sf_slice key, struct sf_slice value)
+static bool is_window(struct sf_slice value)
 {
     size_t head = sizeof WINDOW - 1;
-    if (key.data == NULL || value.data == NULL || value.len < head || memcmp(value.data, WINDOW, head) != 0) return 0;
-    const uint8_t *end = memchr(value.data, '}', value.len);
-    if (end == NULL) return 0;
-    uint64_t words[] = {topic, sf_hash64(key.data, key.len), sf_hash64(value.data, (size_t)(end - value.data))};
+    return value.data != NULL && value.len >= head && memcmp(value.data, WINDOW, head) == 0;
+}
+
+/* Not 0. */
+static uint64_t hash_of(uint32_t topic, struct sf_slice key, struct sf_slice value)
+{
+    const uint8_t *end = is_window(value) ? memchr(value.data, '}', value.len) : NULL;
+    if (end != NULL) value.len = (uint32_t)(end - value.data);
+    uint64_t words[] = {topic, key.data != NULL ? sf_hash64(key.data, key.len) : 1,
+                        value.data != NULL ? sf_hash64(value.data, value.len) : 1};
     uint64_t hash = sf_hash64(words, sizeof words);
     return hash != 0 ? hash : 1;
 }
@@ -50,7 +56,7 @@ void sfi_oracle_least_wrote(struct sfi_oracle *oracle, uint32_t topic, const str
     struct sfi_oracle_least *least = &oracle->least;
     uint64_t hash = hash_of(topic, content->key, content->value);
     uint32_t at;
-    if (oracle->is_exactly_once || hash == 0) return;
+    if (oracle->is_exactly_once) return;
     if ((least->seen_count + 1) * 2 > least->seen_capacity) grow_seen(oracle);
     if (find(least, hash, &at)) return;
     least->seen[at] = hash;
@@ -61,7 +67,9 @@ void sfi_oracle_least_owe(struct sfi_oracle *oracle, uint32_t topic, const struc
 {
     struct sfi_oracle_least *least = &oracle->least;
     uint64_t hash = hash_of(topic, content->key, content->value);
-    if (!oracle->is_loose || hash == 0) return;
+    uint32_t at;
+    if (!oracle->is_loose || (!is_window(content->value) && !oracle->sinks[topic].is_exact)) return;
+    if (least->seen_capacity > 0 && find(least, hash, &at)) return;
     if (least->owed_count == least->owed_capacity) {
         uint32_t capacity = least->owed_capacity == 0 ? 64 : least->owed_capacity * 2;
         size_t item = sizeof *least->owed;
@@ -84,8 +92,8 @@ void sfi_oracle_least_check(struct sfi_oracle *oracle)
     for (uint32_t i = 0; i < least->owed_count && !oracle->is_broken; i++) {
         uint32_t at;
         if (least->seen_capacity == 0 || !find(least, least->owed[i].hash, &at))
-            sfi_oracle_say(oracle, "X6", "at-least-once: no window's result is missing", least->owed[i].words,
-                           "no row of this key and window");
+            sfi_oracle_say(oracle, "X6", "at-least-once: no row is missing", least->owed[i].words,
+                           "no row of this key and window, or value");
     }
 }
 

@@ -13,8 +13,7 @@
  *     oracle_state.c    changelogs, emit frontiers, expiry (X8, X9, X10)
  *     oracle_local.c    the local store, and what a restart would make of it (X9)
  *     oracle_rows.c     rows for sinks: collected, compared (X6)
- *     oracle_least.c    at-least-once: no window's result is missing (X6)
- *     oracle_loose.c    at-least-once after a crash: nothing is missing (X6)
+ *     oracle_least.c    at-least-once after a crash: no row is missing (X6)
  *     oracle_order.c    how far L6 lets rows be predicted
  *     oracle_say.c      violations in words
  */
@@ -364,13 +363,6 @@ struct sfi_oracle_least {
     uint32_t owed_capacity;
 };
 
-/* Hashes; 0 is none. Open addressing, capacity a power of two or 0. */
-struct sfi_oracle_set {
-    uint64_t *items;
-    uint32_t count;
-    uint32_t capacity;
-};
-
 /* How far the rows of a sink's topic can be predicted (L6). */
 struct sfi_oracle_sink {
     uint32_t stands_for; /* first sink of its topic */
@@ -411,8 +403,6 @@ struct sfi_oracle {
     uint8_t *text;                        /* bytes of the expected rows */
     size_t text_used;
     size_t text_capacity;
-    struct sfi_oracle_set seen;           /* at-least-once: oracle_loose.c */
-    struct sfi_oracle_set owed;
     uint64_t commit_count;
     uint64_t local_changes;               /* changelog records since a local store was looked at (X9) */
     uint64_t local_rows;                  /* that it held then */
@@ -558,14 +548,6 @@ void sfi_oracle_least_owe(struct sfi_oracle *oracle, uint32_t topic, const struc
 /* At the end of a run that was stopped. */
 void sfi_oracle_least_check(struct sfi_oracle *oracle);
 void sfi_oracle_least_deinit(struct sfi_oracle *oracle);
-
-/* --- oracle_loose.c */
-
-uint64_t sfi_oracle_identity(uint32_t topic, const struct sfi_oracle_content *content);
-void sfi_oracle_loose_seen(struct sfi_oracle *oracle, uint32_t topic, const struct sfi_oracle_content *content);
-void sfi_oracle_loose_expected(struct sfi_oracle *oracle, uint32_t topic, const struct sfi_oracle_content *content);
-void sfi_oracle_loose_check(struct sfi_oracle *oracle);
-void sfi_oracle_loose_deinit(struct sfi_oracle *oracle);
 
 /* --- oracle_order.c */
 

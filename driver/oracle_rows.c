@@ -171,7 +171,6 @@ void sfi_oracle_expect(void *ctx, uint32_t sink, const struct sfi_model_record *
         int32_t partition = record->key.data != NULL && partitions > 0
                                 ? sf_partition_of_key(record->key.data, record->key.len, partitions)
                                 : -1;
-        sfi_oracle_loose_expected(oracle, topic, &content);
         size_t text = keep_text(oracle, &content);
         sfi_oracle_rows_add(oracle, &oracle->expected, topic, partition, (int64_t)text, &content);
         sfi_oracle_least_owe(oracle, topic, &content);

@@ -249,7 +249,6 @@ static void add_row(struct sfi_oracle *oracle, struct sfi_oracle_txn *txn, const
 {
     struct sfi_oracle_content content = {
         .key = record->key, .value = record->value, .headers = record->headers, .ts_ms = record->ts_ms};
-    sfi_oracle_loose_seen(oracle, topic->index, &content);
     sfi_oracle_rows_add(oracle, &txn->rows, topic->index, tp.partition, record->offset, &content);
     sfi_oracle_least_wrote(oracle, oracle->sinks[topic->index].stands_for, &content);
 }
